@@ -1,0 +1,87 @@
+/**
+ * The closed word lists that cross every boundary: session kinds, channels, run states, levels.
+ * One word per concept in code, SQL, logs and docs.
+ */
+
+export const SESSION_KINDS = ['main', 'group', 'cron', 'hook', 'node', 'other'] as const;
+/** What a session is for, derived from its key (SPEC B2.4). */
+export type SessionKind = (typeof SESSION_KINDS)[number];
+
+export const CHANNELS = [
+  'whatsapp',
+  'telegram',
+  'discord',
+  'signal',
+  'imessage',
+  'webchat',
+  'internal',
+  'unknown',
+] as const;
+/** Where a session's chat lives. An imported session of another channel shows its id (A4), so this is open. */
+export type Channel = (typeof CHANNELS)[number] | (string & {});
+
+export const CHAT_TYPES = ['direct', 'group', 'channel'] as const;
+export type ChatType = (typeof CHAT_TYPES)[number];
+
+export const THINKING_LEVELS = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
+export type ThinkingLevel = (typeof THINKING_LEVELS)[number];
+
+export const RUN_STATES = [
+  'queued',
+  'running',
+  'waiting',
+  'ok',
+  'error',
+  'timeout',
+  'aborted',
+] as const;
+/** The one lifecycle of every accepted message (A12): `queued → running ⇄ waiting → ok | error | timeout | aborted`. */
+export type RunState = (typeof RUN_STATES)[number];
+export type RunOutcome = Extract<RunState, 'ok' | 'error' | 'timeout' | 'aborted'>;
+
+export const RUN_CLASSES = ['main', 'subagent', 'cron', 'nested'] as const;
+/** The pool of concurrency slots a run takes from (B12). */
+export type RunClass = (typeof RUN_CLASSES)[number];
+
+/** What a session is doing now, as `sessions_list` shows it (A7). */
+export type SessionState = 'idle' | 'queued' | 'running' | 'waiting';
+
+export const VISIBILITY_LEVELS = ['self', 'tree', 'agent', 'all'] as const;
+export type VisibilityLevel = (typeof VISIBILITY_LEVELS)[number];
+
+export type SendPolicyAction = 'allow' | 'deny';
+
+/** Why an exchange ended (A10). */
+export const EXCHANGE_END_REASONS = [
+  'reply_skip',
+  'max_turns',
+  'empty',
+  'error',
+  'no_runtime',
+  'superseded',
+] as const;
+export type ExchangeEndReason = (typeof EXCHANGE_END_REASONS)[number];
+
+/** How a child's outcome reaches its requester (A18). */
+export const ANNOUNCE_MODES = ['post', 'relay', 'template', 'silent'] as const;
+export type AnnounceMode = (typeof ANNOUNCE_MODES)[number];
+/** The Status line of an announce; it comes from the runtime, never from model text (A18). */
+export type AnnounceStatus = 'success' | 'error' | 'timeout' | 'unknown';
+
+export const DELIVERY_STATES = [
+  'queued',
+  'sending',
+  'sent',
+  'failed',
+  'suppressed',
+  'unknown',
+] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** A chat address: where a reply goes. */
+export interface Route {
+  channel: string;
+  to?: string;
+  accountId?: string;
+  threadId?: string;
+}

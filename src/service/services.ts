@@ -1,0 +1,135 @@
+/**
+ * The use cases, as the doors see them. A door parses its wire format, calls one of these and
+ * encodes the answer; it holds no rule of its own.
+ *
+ * Answers of the tools are values in every expected case (`status: "error" | "forbidden"` included).
+ * Operator use cases reject with a `GatewayError` instead.
+ */
+import type { OperatorCaller, SessionCaller } from '../core/caller.ts';
+import type { Message } from '../protocol/message.ts';
+import type {
+  AgentsListAnswer,
+  SessionsHistoryAnswer,
+  SessionsHistoryArgs,
+  SessionsListAnswer,
+  SessionsListArgs,
+  SessionsSendAnswer,
+  SessionsSendArgs,
+  SessionsSpawnAnswer,
+  SessionsSpawnArgs,
+} from '../protocol/tools/session-tools.ts';
+import type { RunOutcome, SendPolicyAction, ThinkingLevel } from '../protocol/words.ts';
+
+/** What `agent` and `chat.send` accept (SPEC B10.4), already checked for shape. */
+export interface AcceptMessage {
+  /** key or sessionId; absent = main session of `agentId` */
+  sessionKey?: string;
+  sessionId?: string;
+  agentId?: string;
+  message: string;
+  method: 'agent' | 'chat.send';
+  /** the reply goes to the session's chat */
+  deliver: boolean;
+  bestEffortDeliver?: boolean;
+  channel?: string;
+  to?: string;
+  accountId?: string;
+  threadId?: string;
+  thinking?: ThinkingLevel;
+  model?: string;
+  /** run time limit, ms */
+  timeoutMs?: number;
+  label?: string;
+  extraSystemPrompt?: string;
+  idempotencyKey: string;
+}
+export interface Accepted {
+  runId: string;
+  sessionKey: string;
+  acceptedAt: number;
+  /** false = this key was accepted before; `state` says where that run is */
+  isNew: boolean;
+  state: 'queued' | 'running' | 'waiting' | RunOutcome;
+}
+
+/** One answer to "how did that run end?", the same words for `agent.wait` and the tools (A9, A12). */
+export interface RunWaitAnswer {
+  runId: string;
+  sessionKey: string;
+  /** `timeout` = the wait elapsed or the run timed out; `outcome` is there only for an ended run */
+  status: 'ok' | 'error' | 'timeout';
+  messageState: 'queued' | 'running' | 'waiting' | 'done';
+  outcome?: RunOutcome;
+  reply?: string;
+  error?: string;
+  startedAt?: number;
+  endedAt?: number;
+}
+
+export interface PatchSession {
+  key: string;
+  label?: string | null;
+  displayName?: string | null;
+  model?: string | null;
+  thinkingLevel?: ThinkingLevel | null;
+  verboseLevel?: string | null;
+  reasoningLevel?: string | null;
+  elevatedLevel?: string | null;
+  sendPolicy?: SendPolicyAction | null;
+}
+
+export interface OperatorListQuery {
+  limit?: number;
+  cursor?: string;
+  activeMinutes?: number;
+  messageLimit?: number;
+  kinds?: string[];
+  agentId?: string;
+  label?: string;
+  search?: string;
+  spawnedBy?: string;
+  state?: string;
+  archived?: boolean;
+}
+
+export interface Services {
+  // as a session
+  listSessions(caller: SessionCaller, args: SessionsListArgs): Promise<SessionsListAnswer>;
+  readHistory(caller: SessionCaller, args: SessionsHistoryArgs): Promise<SessionsHistoryAnswer>;
+  sendMessage(caller: SessionCaller, args: SessionsSendArgs): Promise<SessionsSendAnswer>;
+  spawnSession(caller: SessionCaller, args: SessionsSpawnArgs): Promise<SessionsSpawnAnswer>;
+  listAgents(caller: SessionCaller): Promise<AgentsListAnswer>;
+
+  // as the operator
+  acceptMessage(caller: OperatorCaller, request: AcceptMessage): Promise<Accepted>;
+  /** Waits on the server; `signal` only stops this waiter, never the run. Unknown ids reject `not_found` at once. */
+  waitForRun(
+    runId: string,
+    options: { timeoutMs: number; signal?: AbortSignal },
+  ): Promise<RunWaitAnswer>;
+  listAllSessions(query: OperatorListQuery): Promise<{
+    ts: number;
+    count: number;
+    sessions: Record<string, unknown>[];
+    hasMore: boolean;
+    nextCursor?: string;
+  }>;
+  readChatHistory(query: { sessionKey: string; limit?: number; maxChars?: number }): Promise<{
+    sessionKey: string;
+    sessionId: string;
+    messages: Message[];
+    pending: Record<string, unknown>[];
+    thinkingLevel?: string;
+    [flag: string]: unknown;
+  }>;
+  patchSession(patch: PatchSession): Promise<{ key: string; entry: Record<string, unknown> }>;
+  listConfiguredAgents(): Promise<{
+    defaultId: string;
+    mainKey: string;
+    scope: string;
+    agents: { id: string; name?: string }[];
+  }>;
+  status(): Promise<Record<string, unknown>>;
+  /** Returns the session that a door call with this key acts as, or rejects `not_found` / `invalid_request`. */
+  resolveCaller(sessionKey: string): Promise<SessionCaller>;
+}

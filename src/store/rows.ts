@@ -1,0 +1,316 @@
+/**
+ * The rows of the store, one interface per table (DESIGN 3). Times are epoch milliseconds.
+ * JSON columns are text in the database and appear here as strings named `...Json`.
+ */
+import type {
+  ChatType,
+  DeliveryState,
+  ExchangeEndReason,
+  RunClass,
+  RunState,
+  SendPolicyAction,
+  SessionKind,
+  SessionState,
+  ThinkingLevel,
+} from '../protocol/words.ts';
+
+/** One session key and what is known about it. */
+export interface SessionRow {
+  /** canonical key */
+  key: string;
+  agentId: string;
+  kind: SessionKind;
+  /** the window the key points at now */
+  sessionId: string;
+  chatType: ChatType | null;
+  /** channel recorded at creation (groups), else null */
+  channel: string | null;
+  label: string | null;
+  displayName: string | null;
+  /** model override `provider/id`, null = the agent's */
+  model: string | null;
+  thinkingLevel: ThinkingLevel | null;
+  verboseLevel: string | null;
+  reasoningLevel: string | null;
+  elevatedLevel: string | null;
+  /** `provider/id` of the last model call */
+  lastModel: string | null;
+  inputTokens: number;
+  outputTokens: number;
+  /** context size after the last model call, null = unknown */
+  totalTokens: number | null;
+  systemSent: boolean;
+  abortedLastRun: boolean;
+  sendPolicy: SendPolicyAction | null;
+  lastChannel: string | null;
+  lastTo: string | null;
+  lastAccountId: string | null;
+  lastThreadId: string | null;
+  /** the session that spawned this one; write-once */
+  spawnedBy: string | null;
+  /** the topmost ancestor, itself when not spawned; write-once */
+  rootKey: string;
+  spawnDepth: number;
+  createdAt: number;
+  updatedAt: number;
+  archivedAt: number | null;
+}
+
+/** One transcript: every sessionId a key has had. */
+export interface WindowRow {
+  sessionId: string;
+  sessionKey: string;
+  startedAt: number;
+  endedAt: number | null;
+  /** seq of the next entry, from 1 */
+  nextSeq: number;
+  lastEntryId: string | null;
+}
+
+/** One line of a window; append only. */
+export interface EntryRow {
+  sessionId: string;
+  seq: number;
+  entryId: string;
+  parentId: string | null;
+  /** `message`, `compaction`, `model_change`, … */
+  type: string;
+  /** role of a `message`, else null */
+  role: 'user' | 'assistant' | 'toolResult' | null;
+  runId: string | null;
+  /** for `message`: the message itself; else the whole entry */
+  json: string;
+  createdAt: number;
+}
+
+export type InputKind =
+  /** a person's or an operator's message */
+  | 'message'
+  /** a primary message of `sessions_send` */
+  | 'inter_session'
+  /** a turn of an exchange */
+  | 'exchange'
+  /** a child's task */
+  | 'task'
+  /** a prompt the gateway made itself: announce turns */
+  | 'prompt'
+  /** joins the next turn and starts none: `mode: note`, announced results */
+  | 'note';
+
+/** One accepted message before (and after) it is in a transcript. */
+export interface InputRow {
+  /** is the runId given at acceptance */
+  inputId: string;
+  sessionKey: string;
+  /** order in the lane */
+  seq: number;
+  kind: InputKind;
+  /** null for a note until it is appended by a run */
+  runId: string | null;
+  text: string;
+  /** `Provenance` as JSON, or null */
+  provenanceJson: string | null;
+  state: 'pending' | 'appended' | 'dropped';
+  /** who accepted under which name: `<caller> <method>`, null = no key */
+  idempotencyScope: string | null;
+  idempotencyKey: string | null;
+  /** sha256 of the content that the key names */
+  contentHash: string | null;
+  /** root of the message tree, for the loop limits (A11) */
+  rootRunId: string;
+  /** canonical key of the sending session, null for a person or operator */
+  sourceKey: string | null;
+  acceptedAt: number;
+  appendedAt: number | null;
+}
+
+export type RunPurpose =
+  | 'message'
+  | 'exchange_turn'
+  | 'exchange_announce'
+  | 'task'
+  | 'spawn_announce';
+
+/** One agent turn and its outcome. */
+export interface RunRow {
+  /** the id of its first input */
+  runId: string;
+  sessionKey: string;
+  /** window it writes to, null until claimed */
+  sessionId: string | null;
+  /** order in the lane */
+  seq: number;
+  state: RunState;
+  runClass: RunClass;
+  purpose: RunPurpose;
+  exchangeId: string | null;
+  /** child key of the spawn this run belongs to */
+  spawnKey: string | null;
+  rootRunId: string;
+  hops: number;
+  /** the run whose tool call or outcome caused this one */
+  parentRunId: string | null;
+  /** the reply goes to a chat */
+  deliver: boolean;
+  /** `Route` as JSON where the reply goes, null = the session's last route */
+  routeJson: string | null;
+  /** `RunOptions` as JSON: overrides of this run alone */
+  optionsJson: string | null;
+  acceptedAt: number;
+  startedAt: number | null;
+  endedAt: number | null;
+  /** wall time limit from claim, 0 = none */
+  timeoutMs: number;
+  deadlineAt: number | null;
+  /** interrupted attempts since the transcript last advanced */
+  attempts: number;
+  /** visible reply, null until ended */
+  reply: string | null;
+  error: string | null;
+  model: string | null;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  /** US dollars, null = unpriced or unknown */
+  costUsd: number | null;
+  /** false when no model call reported usage */
+  usageKnown: boolean;
+  mergedInto: string | null;
+}
+
+/** One lane per session key: strict order, one owner. */
+export interface LaneRow {
+  sessionKey: string;
+  /** boot id of the owner, null = free */
+  owner: string | null;
+  /** grows at each claim; fences older owners */
+  epoch: number;
+  /** seq of the next input */
+  nextSeq: number;
+  /** unfinished runs */
+  pending: number;
+  /** class of the run to go next */
+  headClass: RunClass | null;
+  /** run that is claimed, null = none */
+  currentRunId: string | null;
+  state: SessionState;
+  readyAt: number;
+}
+
+export interface ToolCallRow {
+  runId: string;
+  /** position of the assistant message among the run's assistant messages, from 0 */
+  position: number;
+  /** index of the call in that message, from 0 */
+  callIndex: number;
+  callId: string;
+  name: string;
+  argsJson: string;
+  state: 'planned' | 'started' | 'finished';
+  /** `ToolResultMessage` as JSON once finished */
+  resultJson: string | null;
+  startedAt: number | null;
+  finishedAt: number | null;
+}
+
+/** A run that waits for another run. */
+export interface WaitRow {
+  /** stable name of the waiting call: `<runId>:<position>:<callIndex>` */
+  waitId: string;
+  waiterRunId: string;
+  waiterKey: string;
+  targetRunId: string;
+  targetKey: string;
+  deadlineAt: number;
+  state: 'open' | 'done' | 'timeout' | 'interrupted';
+  createdAt: number;
+  endedAt: number | null;
+}
+
+export type ExchangeState =
+  /** the primary run has not ended */
+  | 'primary'
+  /** the next turn is due */
+  | 'due'
+  /** a turn is queued or running */
+  | 'turn'
+  /** the announce turn is queued or running */
+  | 'announce'
+  | 'done';
+
+/** An agent-to-agent loop after a `sessions_send` (A10). */
+export interface ExchangeRow {
+  /** is the runId of the primary run */
+  exchangeId: string;
+  requesterKey: string;
+  targetKey: string;
+  /** the run that sent; round 2 waits for its end */
+  requesterRunId: string;
+  rootRunId: string;
+  hops: number;
+  state: ExchangeState;
+  maxTurns: number;
+  /** reply-back turns done */
+  turns: number;
+  requestText: string;
+  firstReply: string | null;
+  latestReply: string | null;
+  endReason: ExchangeEndReason | null;
+  /** what went wrong, for `error` */
+  endDetail: string | null;
+  createdAt: number;
+  endedAt: number | null;
+}
+
+/** A child session and what its requester is owed (A16, A18). */
+export interface SpawnRow {
+  childKey: string;
+  /** the child's first run */
+  runId: string;
+  requesterKey: string;
+  requesterRunId: string | null;
+  task: string;
+  label: string | null;
+  cleanup: 'keep' | 'delete';
+  announceMode: 'post' | 'relay' | 'template' | 'silent';
+  archiveAfterMinutes: number;
+  /** `Route` as JSON captured at spawn, null = none */
+  routeJson: string | null;
+  state: 'running' | 'announcing' | 'settled';
+  createdAt: number;
+  settledAt: number | null;
+}
+
+/** The outbox: one row per part of an outgoing text. */
+export interface DeliveryRow {
+  deliveryId: string;
+  /** names the effect; unique, handed to the channel */
+  idempotencyKey: string;
+  /** the session whose chat receives it */
+  sessionKey: string;
+  channel: string;
+  routeTo: string | null;
+  accountId: string | null;
+  threadId: string | null;
+  runId: string | null;
+  text: string;
+  state: DeliveryState;
+  /** why suppressed, failed or unknown */
+  reason: string | null;
+  attempts: number;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** Due work: short, idempotent, fenced by domain rows; never runs a turn. */
+export interface JobRow {
+  jobId: number;
+  /** unique among open jobs; a second add with the same key replaces runAt and payload */
+  jobKey: string;
+  kind: string;
+  payloadJson: string;
+  runAt: number;
+  attempts: number;
+  lastError: string | null;
+}

@@ -1,0 +1,285 @@
+/**
+ * The store: what every durable step is written through.
+ *
+ * Reads see only what is committed. A write is a *unit of work*: it is named, runs in one
+ * transaction, has no side effects and awaits nothing but its `tx`, because it may run again
+ * (group replay, deadlock, serialisation error). Signals of a unit are sent after its commit.
+ */
+import type {
+  DeliveryRow,
+  EntryRow,
+  ExchangeRow,
+  InputRow,
+  JobRow,
+  LaneRow,
+  RunRow,
+  SessionRow,
+  SpawnRow,
+  ToolCallRow,
+  WaitRow,
+  WindowRow,
+} from './rows.ts';
+import type { RunClass, SessionState } from '../protocol/words.ts';
+
+/** What changed, told after the commit; carries ids only. */
+export type StoreSignal =
+  | { type: 'lane'; sessionKey: string }
+  | { type: 'run'; runId: string }
+  | { type: 'job' }
+  | { type: 'session'; sessionKey: string };
+
+export interface Store {
+  /** Runs `fn` on a snapshot of what is committed. */
+  read<T>(fn: (tx: ReadTx) => Promise<T>): Promise<T>;
+  /**
+   * Runs one unit of work and resolves with its value after the commit.
+   * Contract: `fn` must be repeatable; a rejection rolls the unit back and nothing of it stays.
+   */
+  write<T>(unit: string, fn: (tx: WriteTx) => Promise<T>): Promise<T>;
+  /** Calls `listener` after each commit that signalled; returns the function that stops it. */
+  onSignal(listener: (signal: StoreSignal) => void): () => void;
+  /** Finishes queued units, then closes. Later calls are rejected `unavailable`. */
+  close(): Promise<void>;
+}
+
+/** A page position in newest-first order. */
+export interface SessionCursor {
+  updatedAt: number;
+  key: string;
+}
+/** Which sessions a scan walks, newest first, each from one index. */
+export type SessionScope =
+  | { type: 'everything' }
+  | { type: 'agent'; agentId: string }
+  /** `ancestorKey` itself and its descendants; `rootKey` is that session's own root */
+  | { type: 'tree'; ancestorKey: string; rootKey: string };
+
+export interface SessionReads {
+  get(key: string): Promise<SessionRow | undefined>;
+  getBySessionId(sessionId: string): Promise<SessionRow | undefined>;
+  /** Rows of `scope` strictly after `cursor`, newest first, at most `limit`. One index search. */
+  scan(query: {
+    scope: SessionScope;
+    archived: boolean;
+    cursor: SessionCursor | undefined;
+    limit: number;
+  }): Promise<SessionRow[]>;
+  /** Sessions with exactly this label that are not archived, at most `limit`. */
+  findByLabel(query: { label: string; agentId?: string; limit: number }): Promise<SessionRow[]>;
+  isDescendant(ancestorKey: string, key: string): Promise<boolean>;
+  /** Direct children whose first run has not ended. */
+  countActiveChildren(key: string): Promise<number>;
+  count(): Promise<number>;
+}
+export interface SessionWrites extends SessionReads {
+  /** Adds the session, its window and its rows in the closure of lineage. Fails when the key exists. */
+  insert(row: SessionRow): Promise<void>;
+  /** Changes the named columns; lineage cannot be changed. */
+  update(
+    key: string,
+    patch: Partial<Omit<SessionRow, 'key' | 'spawnedBy' | 'rootKey' | 'spawnDepth'>>,
+  ): Promise<void>;
+}
+
+export interface EntryReads {
+  /** The newest `limit` messages before `beforeSeq`, in append order. Filter first, then limit (BR-133). */
+  tail(query: {
+    sessionId: string;
+    includeTools: boolean;
+    beforeSeq: number | undefined;
+    limit: number;
+  }): Promise<EntryRow[]>;
+  /** All entries of a window in order, from the newest `compaction` on when there is one. */
+  context(sessionId: string): Promise<EntryRow[]>;
+  /** Entries that this run appended, in order. */
+  ofRun(sessionId: string, runId: string): Promise<EntryRow[]>;
+}
+export interface EntryWrites extends EntryReads {
+  /** Appends one entry and returns its seq. U+0000 and lone surrogates are replaced by U+FFFD. */
+  append(entry: {
+    sessionId: string;
+    entryId: string;
+    type: string;
+    role: EntryRow['role'];
+    runId: string | null;
+    json: string;
+    createdAt: number;
+  }): Promise<number>;
+}
+
+export interface WindowReads {
+  get(sessionId: string): Promise<WindowRow | undefined>;
+}
+
+export interface InputReads {
+  get(inputId: string): Promise<InputRow | undefined>;
+  findByIdempotencyKey(scope: string, key: string): Promise<InputRow | undefined>;
+  /** Inputs not yet in a transcript, in lane order. */
+  pending(sessionKey: string, limit: number): Promise<InputRow[]>;
+  /** Routed messages under a root (kinds `inter_session` and `exchange`). */
+  countUnderRoot(rootRunId: string): Promise<number>;
+  /** Primary messages from one session to another under a root. */
+  countEdge(rootRunId: string, sourceKey: string, targetKey: string): Promise<number>;
+}
+export interface InputWrites extends InputReads {
+  insert(row: InputRow): Promise<void>;
+  markAppended(inputId: string, runId: string, at: number): Promise<void>;
+}
+
+export interface RunReads {
+  get(runId: string): Promise<RunRow | undefined>;
+  /** The oldest queued run of a lane. */
+  nextQueued(sessionKey: string): Promise<RunRow | undefined>;
+  countByState(): Promise<Record<string, number>>;
+}
+export interface RunWrites extends RunReads {
+  insert(row: RunRow): Promise<void>;
+  update(runId: string, patch: Partial<Omit<RunRow, 'runId' | 'sessionKey' | 'seq'>>): Promise<void>;
+}
+
+export interface LaneReads {
+  get(sessionKey: string): Promise<LaneRow | undefined>;
+  /** State of each named lane; a missing lane is idle. */
+  states(sessionKeys: readonly string[]): Promise<Map<string, SessionState>>;
+}
+export interface LaneWrites extends LaneReads {
+  /** Takes the next seq of the lane, making the lane when it is new. */
+  nextSeq(sessionKey: string): Promise<number>;
+  /** Counts one more unfinished run of `runClass`; a free, empty lane becomes ready at `readyAt`. */
+  addRun(sessionKey: string, runClass: RunClass, readyAt: number): Promise<void>;
+  /**
+   * Claims the ready lane of `runClass` that has waited longest (lanes that hold an interrupted run
+   * first): sets the owner and raises the epoch. `undefined` when none is ready.
+   */
+  claimNext(query: { runClass: RunClass; owner: string }): Promise<LaneRow | undefined>;
+  /** Returns the lane when it is still at this owner and epoch; throws `fenced` when it is not. */
+  lock(fence: LaneFence): Promise<LaneRow>;
+  setCurrent(fence: LaneFence, currentRunId: string, state: SessionState): Promise<void>;
+  setState(fence: LaneFence, state: SessionState): Promise<void>;
+  /** Ends the current run: one unfinished run less, owner cleared, the next queued run's class at the head. */
+  release(fence: LaneFence, readyAt: number): Promise<void>;
+  /** One unfinished run less in a lane that is not claimed (a queued run ended without running). */
+  removeQueued(sessionKey: string): Promise<void>;
+  /** Frees every lane whose owner is not `owner`; returns how many. */
+  freeOrphans(owner: string): Promise<number>;
+}
+/** The right to write to a lane. */
+export interface LaneFence {
+  sessionKey: string;
+  owner: string;
+  epoch: number;
+}
+
+export interface ToolCallReads {
+  ofRun(runId: string): Promise<ToolCallRow[]>;
+}
+export interface ToolCallWrites extends ToolCallReads {
+  plan(
+    row: Pick<ToolCallRow, 'runId' | 'position' | 'callIndex' | 'callId' | 'name' | 'argsJson'>,
+  ): Promise<void>;
+  start(call: ToolCallId, at: number): Promise<void>;
+  finish(call: ToolCallId, resultJson: string, at: number): Promise<void>;
+}
+/** Names a call across attempts (A13). */
+export interface ToolCallId {
+  runId: string;
+  position: number;
+  callIndex: number;
+}
+
+export interface WaitReads {
+  get(waitId: string): Promise<WaitRow | undefined>;
+  /** The open wait of the run that holds this lane. */
+  openOfLane(waiterKey: string): Promise<WaitRow | undefined>;
+}
+export interface WaitWrites extends WaitReads {
+  insert(row: WaitRow): Promise<void>;
+  end(waitId: string, state: Exclude<WaitRow['state'], 'open'>, at: number): Promise<void>;
+  /** Ends every open wait of a run that has ended. */
+  endOfRun(waiterRunId: string, at: number): Promise<void>;
+}
+
+export interface ExchangeReads {
+  get(exchangeId: string): Promise<ExchangeRow | undefined>;
+  /** Exchanges in state `due` that wait for the end of this run. */
+  dueAfterRun(requesterRunId: string): Promise<ExchangeRow[]>;
+  /** Exchanges of the pair (either direction) that have not ended. */
+  openOfPair(a: string, b: string): Promise<ExchangeRow[]>;
+}
+export interface ExchangeWrites extends ExchangeReads {
+  insert(row: ExchangeRow): Promise<void>;
+  update(exchangeId: string, patch: Partial<Omit<ExchangeRow, 'exchangeId'>>): Promise<void>;
+}
+
+export interface SpawnReads {
+  get(childKey: string): Promise<SpawnRow | undefined>;
+  /** Children of `requesterKey` that are not settled. */
+  unsettledOf(requesterKey: string): Promise<SpawnRow[]>;
+}
+export interface SpawnWrites extends SpawnReads {
+  insert(row: SpawnRow): Promise<void>;
+  update(childKey: string, patch: Partial<Omit<SpawnRow, 'childKey'>>): Promise<void>;
+}
+
+export interface DeliveryReads {
+  get(deliveryId: string): Promise<DeliveryRow | undefined>;
+  /** Deliveries in this state, oldest first. */
+  byState(state: DeliveryRow['state'], limit: number): Promise<DeliveryRow[]>;
+  ofSession(sessionKey: string, limit: number): Promise<DeliveryRow[]>;
+}
+export interface DeliveryWrites extends DeliveryReads {
+  /** Adds the row; returns false and changes nothing when its idempotency key is already there. */
+  insert(row: DeliveryRow): Promise<boolean>;
+  update(
+    deliveryId: string,
+    patch: Partial<Pick<DeliveryRow, 'state' | 'reason' | 'attempts' | 'updatedAt'>>,
+  ): Promise<void>;
+}
+
+export interface JobReads {
+  /** Jobs due at `now`, oldest first, at most `limit`. */
+  due(now: number, limit: number): Promise<JobRow[]>;
+  /** When the next job is due, `undefined` when there is none. */
+  nextRunAt(): Promise<number | undefined>;
+}
+export interface JobWrites extends JobReads {
+  /** Adds a job, or moves the open one with the same key. */
+  add(job: Pick<JobRow, 'jobKey' | 'kind' | 'payloadJson' | 'runAt'>): Promise<void>;
+  /** Ends the job; a missing one is no error. Call it in the unit that has the job's effect. */
+  remove(jobKey: string): Promise<void>;
+  /** Books a failed attempt and when to try again. */
+  retry(jobKey: string, failure: { error: string; runAt: number }): Promise<void>;
+}
+
+export interface ReadTx {
+  readonly sessions: SessionReads;
+  readonly windows: WindowReads;
+  readonly entries: EntryReads;
+  readonly inputs: InputReads;
+  readonly runs: RunReads;
+  readonly lanes: LaneReads;
+  readonly toolCalls: ToolCallReads;
+  readonly waits: WaitReads;
+  readonly exchanges: ExchangeReads;
+  readonly spawns: SpawnReads;
+  readonly deliveries: DeliveryReads;
+  readonly jobs: JobReads;
+}
+export interface WriteTx {
+  /** Epoch milliseconds, from the store's clock; the same value all through the unit. */
+  readonly now: number;
+  readonly sessions: SessionWrites;
+  readonly windows: WindowReads;
+  readonly entries: EntryWrites;
+  readonly inputs: InputWrites;
+  readonly runs: RunWrites;
+  readonly lanes: LaneWrites;
+  readonly toolCalls: ToolCallWrites;
+  readonly waits: WaitWrites;
+  readonly exchanges: ExchangeWrites;
+  readonly spawns: SpawnWrites;
+  readonly deliveries: DeliveryWrites;
+  readonly jobs: JobWrites;
+  /** Tells listeners after the commit. */
+  signal(signal: StoreSignal): void;
+}
