@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { parseToolArgs } from './parse-tool-args.ts';
+import { SESSION_TOOL_NAMES } from './session-tools.ts';
+import type { SessionToolName } from './session-tools.ts';
+
+const send = { sessionKey: 'k', message: 'm' };
+
+const ACCEPTED: [SessionToolName, unknown, Record<string, unknown>][] = [
+  ['sessions_list', undefined, {}],
+  ['sessions_list', null, {}],
+  ['sessions_list', { kinds: [], limit: null }, { kinds: [] }],
+  ['sessions_list', { limit: 999, messageLimit: 50 }, { limit: 200, messageLimit: 20 }],
+  [
+    'sessions_list',
+    { messageLimit: 0, activeMinutes: 0.5 },
+    { messageLimit: 0, activeMinutes: 0.5 },
+  ],
+  [
+    'sessions_list',
+    { includeGlobal: true, includeUnknown: true },
+    { includeGlobal: true, includeUnknown: true },
+  ],
+  ['sessions_history', { sessionKey: '  main ', limit: 5000 }, { sessionKey: 'main', limit: 1000 }],
+  ['sessions_send', send, send],
+  ['sessions_send', { ...send, timeoutSeconds: 0 }, { ...send, timeoutSeconds: 0 }],
+  ['sessions_send', { ...send, timeoutSeconds: 1.5 }, { ...send, timeoutSeconds: 1.5 }],
+  ['sessions_send', { ...send, timeoutSeconds: 9999 }, { ...send, timeoutSeconds: 3600 }],
+  [
+    'sessions_send',
+    { label: 'l', agentId: 'A', message: ' kept ' },
+    { label: 'l', agentId: 'A', message: ' kept ' },
+  ],
+  [
+    'sessions_send',
+    { agentId: 'a', message: 'm', mode: 'note', maxTurns: 0 },
+    { agentId: 'a', message: 'm', mode: 'note', maxTurns: 0 },
+  ],
+  [
+    'sessions_spawn',
+    { task: 't', thread: false, mode: 'run', cleanup: 'keep', sandbox: 'inherit', attachments: [] },
+    { task: 't', thread: false, mode: 'run', cleanup: 'keep', sandbox: 'inherit', attachments: [] },
+  ],
+  [
+    'sessions_spawn',
+    { task: 't', attachAs: { mountPath: '/in' } },
+    { task: 't', attachAs: { mountPath: '/in' } },
+  ],
+  ['agents_list', {}, {}],
+];
+
+describe('accepted arguments', () => {
+  for (const [tool, raw, args] of ACCEPTED) {
+    test(`[TL2] ${tool} takes ${JSON.stringify(raw)} as ${JSON.stringify(args)}`, () => {
+      assert.deepEqual(parseToolArgs(tool, raw), { ok: true, args });
+    });
+  }
+});
+
+const REFUSED: [SessionToolName, unknown, RegExp][] = [
+  ['sessions_list', [], /arguments of sessions_list must be an object/],
+  [
+    'sessions_list',
+    { limit: 0 },
+    /limit of sessions_list must be a whole number of at least 1; got 0/,
+  ],
+  ['sessions_list', { limit: 1.5 }, /limit .* got 1\.5/],
+  ['sessions_list', { limit: '5' }, /limit .* got "5"/],
+  ['sessions_list', { activeMinutes: 0 }, /activeMinutes .*above 0.*got 0/],
+  ['sessions_list', { activeMinutes: -1 }, /activeMinutes .*got -1/],
+  ['sessions_list', { activeMinutes: 'x' }, /activeMinutes .*got "x"/],
+  ['sessions_list', { messageLimit: -1 }, /messageLimit .*got -1/],
+  ['sessions_list', { kinds: ['main', 'slack'] }, /kinds .* list of main, group.*"slack"/],
+  ['sessions_list', { agentId: 'a b' }, /agentId .*letters, digits/],
+  ['sessions_list', { label: '  ' }, /label .*not blank/],
+  ['sessions_list', { limti: 3 }, /unknown parameter "limti" of sessions_list, nearest: "limit"/],
+  ['sessions_history', {}, /sessions_history needs sessionKey/],
+  ['sessions_history', { sessionKey: ' ' }, /sessionKey of sessions_history must be/],
+  ['sessions_history', { sessionKey: 'k', includeTool: true }, /nearest: "includeTools"/],
+  ['sessions_send', { message: 'm' }, /needs sessionKey/],
+  [
+    'sessions_send',
+    { sessionKey: 'k', agentId: 'a', message: 'm' },
+    /sessionKey together with agentId/,
+  ],
+  [
+    'sessions_send',
+    { sessionKey: 'k', label: 'l', message: 'm' },
+    /sessionKey together with label/,
+  ],
+  ['sessions_send', { sessionKey: 'k' }, /needs message/],
+  ['sessions_send', { sessionKey: 'k', message: ' \n' }, /message .*not blank/],
+  ['sessions_send', { ...send, timeoutSeconds: -1 }, /timeoutSeconds .*0 or more; got -1/],
+  ['sessions_send', { ...send, timeoutSeconds: Number.NaN }, /timeoutSeconds .*got NaN/],
+  ['sessions_send', { ...send, timeoutSeconds: '30' }, /timeoutSeconds .*got "30"/],
+  ['sessions_send', { ...send, maxTurns: 6 }, /maxTurns .*0 to 5; got 6/],
+  ['sessions_send', { ...send, mode: 'steer' }, /mode of sessions_send must be "run" or "note"/],
+  [
+    'sessions_send',
+    { ...send, timeout: 3 },
+    /unknown parameter "timeout".*nearest: "timeoutSeconds"/,
+  ],
+  ['sessions_send', { ...send, provenance: {} }, /unknown parameter "provenance"/],
+  ['sessions_spawn', {}, /needs task/],
+  ['sessions_spawn', { task: 't', thinking: 'huge' }, /thinking .*one of off, minimal.*"huge"/],
+  ['sessions_spawn', { task: 't', runTimeoutSeconds: -1 }, /runTimeoutSeconds .*got -1/],
+  ['sessions_spawn', { task: 't', thread: true }, /does not support thread: true yet/],
+  [
+    'sessions_spawn',
+    { task: 't', mode: 'session' },
+    /does not support mode: "session" yet; use "run"/,
+  ],
+  ['sessions_spawn', { task: 't', mode: 'other' }, /mode of sessions_spawn must be/],
+  ['sessions_spawn', { task: 't', cleanup: 'delete' }, /does not support cleanup: "delete" yet/],
+  ['sessions_spawn', { task: 't', sandbox: 'require' }, /does not support sandbox: "require" yet/],
+  [
+    'sessions_spawn',
+    { task: 't', attachments: [{ name: 'a', content: 'b' }] },
+    /does not support attachments yet/,
+  ],
+  ['sessions_spawn', { task: 't', budget: { tokens: 1 } }, /does not support budget yet/],
+  ['sessions_spawn', { task: 't', attachAs: { path: 'x' } }, /attachAs .*mountPath/],
+  [
+    'sessions_spawn',
+    { task: 't', channel: 'discord' },
+    /unknown parameter "channel".*requester's chat/,
+  ],
+  ['sessions_spawn', { task: 't', to: 'x' }, /unknown parameter "to".*requester's chat/],
+  ['sessions_spawn', { task: 't', modle: 'x' }, /nearest: "model"/],
+  ['agents_list', { all: true }, /agents_list takes no parameters; got "all"/],
+];
+
+describe('refused arguments', () => {
+  for (const [tool, raw, error] of REFUSED) {
+    test(`[TL1] ${tool} refuses ${show(raw)} by name`, () => {
+      const parsed = parseToolArgs(tool, raw);
+      assert.equal(parsed.ok, false);
+      assert.match(parsed.ok ? '' : parsed.error, error);
+    });
+  }
+});
+
+test('every session tool refuses an unknown parameter', () => {
+  for (const tool of SESSION_TOOL_NAMES)
+    assert.equal(parseToolArgs(tool, { __proto_x: 1 }).ok, false);
+});
+
+function show(raw: unknown): string {
+  return JSON.stringify(raw, (_, value: unknown) => (Number.isNaN(value) ? 'NaN' : value));
+}

@@ -1,0 +1,146 @@
+import type { z } from 'zod';
+import { nearestName } from '../../util/nearest-name.ts';
+import {
+  agentsListArgs,
+  parameterRules,
+  sessionsHistoryArgs,
+  sessionsListArgs,
+  sessionsSendArgs,
+  sessionsSpawnArgs,
+} from './session-tools.ts';
+import type {
+  SessionToolName,
+  SessionsHistoryArgs,
+  SessionsListArgs,
+  SessionsSendArgs,
+  SessionsSpawnArgs,
+} from './session-tools.ts';
+
+/** The checked arguments of each session tool. */
+export interface SessionToolArgs {
+  sessions_list: SessionsListArgs;
+  sessions_history: SessionsHistoryArgs;
+  sessions_send: SessionsSendArgs;
+  sessions_spawn: SessionsSpawnArgs;
+  agents_list: Record<never, never>;
+}
+export type ParsedToolArgs<Name extends SessionToolName> =
+  | { ok: true; args: SessionToolArgs[Name] }
+  | { ok: false; error: string };
+
+const SCHEMAS: { [Name in SessionToolName]: z.ZodObject } = {
+  sessions_list: sessionsListArgs,
+  sessions_history: sessionsHistoryArgs,
+  sessions_send: sessionsSendArgs,
+  sessions_spawn: sessionsSpawnArgs,
+  agents_list: agentsListArgs,
+};
+
+/** Documented, without support yet: refused by name, never ignored (A3). */
+const NOT_SUPPORTED_YET: {
+  parameter: string;
+  refuses: (value: unknown) => boolean;
+  instead: string;
+}[] = [
+  { parameter: 'thread', refuses: (v) => v === true, instead: 'leave it out' },
+  { parameter: 'mode', refuses: (v) => v === 'session', instead: 'use "run"' },
+  { parameter: 'cleanup', refuses: (v) => v === 'delete', instead: 'use "keep"' },
+  { parameter: 'sandbox', refuses: (v) => v === 'require', instead: 'use "inherit"' },
+  {
+    parameter: 'attachments',
+    refuses: (v) => !Array.isArray(v) || v.length > 0,
+    instead: 'put the text into task',
+  },
+  { parameter: 'budget', refuses: () => true, instead: 'leave it out' },
+];
+/** Where a child's result goes is the gateway's business (B7.1). */
+const DELIVERY_PARAMETERS = ['target', 'channel', 'to', 'threadId', 'replyTo', 'transport'];
+
+/**
+ * Returns the arguments of a session tool, trimmed and clamped, or one sentence that names the
+ * parameter, what it accepts and, for an unknown one, the nearest known. `null` counts as absent.
+ */
+export function parseToolArgs<Name extends SessionToolName>(
+  tool: Name,
+  raw: unknown,
+): ParsedToolArgs<Name> {
+  if (raw !== undefined && raw !== null && (typeof raw !== 'object' || Array.isArray(raw)))
+    return { ok: false, error: `the arguments of ${tool} must be an object` };
+  const given = Object.fromEntries(
+    Object.entries(raw ?? {}).filter(([, value]) => value !== undefined && value !== null),
+  );
+  const error = unknownParameter(tool, given) ?? refusedValue(tool, given);
+  if (error !== undefined) return { ok: false, error };
+  const parsed = SCHEMAS[tool].safeParse(given);
+  if (!parsed.success) return { ok: false, error: describeIssue(tool, given, parsed.error) };
+  // the schema of the table is the one that the type of this tool was inferred from
+  const args = parsed.data as SessionToolArgs[Name];
+  const misaddressed =
+    tool === 'sessions_send' ? addressError(args as SessionsSendArgs) : undefined;
+  return misaddressed === undefined ? { ok: true, args } : { ok: false, error: misaddressed };
+}
+
+function unknownParameter(
+  tool: SessionToolName,
+  given: Record<string, unknown>,
+): string | undefined {
+  const known = Object.keys(SCHEMAS[tool].shape);
+  const unknown = Object.keys(given).find(
+    (parameter) => !known.includes(parameter) && !isKnownLater(tool, parameter),
+  );
+  if (unknown === undefined) return undefined;
+  if (known.length === 0) return `${tool} takes no parameters; got "${unknown}"`;
+  const delivery =
+    tool === 'sessions_spawn' && DELIVERY_PARAMETERS.includes(unknown)
+      ? "; a child's result goes to the requester's chat, a spawn cannot choose another"
+      : '';
+  const nearest = nearestName(unknown, known) ?? '';
+  return `unknown parameter "${unknown}" of ${tool}, nearest: "${nearest}"; known: ${known.join(', ')}${delivery}`;
+}
+
+function isKnownLater(tool: SessionToolName, parameter: string): boolean {
+  return (
+    tool === 'sessions_spawn' && NOT_SUPPORTED_YET.some((entry) => entry.parameter === parameter)
+  );
+}
+
+function refusedValue(tool: SessionToolName, given: Record<string, unknown>): string | undefined {
+  if (tool !== 'sessions_spawn') return undefined;
+  for (const { parameter, refuses, instead } of NOT_SUPPORTED_YET) {
+    const value = given[parameter];
+    if (value === undefined || !refuses(value)) continue;
+    const shown = typeof value === 'object' ? parameter : `${parameter}: ${JSON.stringify(value)}`;
+    return `${tool} does not support ${shown} yet; ${instead}`;
+  }
+  return undefined;
+}
+
+function describeIssue(
+  tool: SessionToolName,
+  given: Record<string, unknown>,
+  error: z.ZodError,
+): string {
+  const parameter = String(error.issues[0]?.path[0] ?? '');
+  const schema = SCHEMAS[tool].shape[parameter];
+  const rule = schema === undefined ? undefined : parameterRules.get(schema)?.rule;
+  const expected = rule ?? 'of another form';
+  if (given[parameter] === undefined) return `${tool} needs ${parameter}: ${expected}`;
+  return `${parameter} of ${tool} must be ${expected}; got ${show(given[parameter])}`;
+}
+
+function show(value: unknown): string {
+  if (typeof value === 'number') return String(value);
+  const text = JSON.stringify(value) ?? typeof value;
+  return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
+}
+
+function addressError(args: SessionsSendArgs): string | undefined {
+  const { sessionKey, label, agentId } = args;
+  const hint =
+    'give exactly one of sessionKey (a key or sessionId), label (with agentId to narrow it), agentId (its main session)';
+  if (sessionKey === undefined && label === undefined && agentId === undefined)
+    return `sessions_send needs sessionKey: ${hint}`;
+  if (sessionKey !== undefined && (label !== undefined || agentId !== undefined))
+    return `sessions_send got sessionKey together with ${label === undefined ? 'agentId' : 'label'}: ${hint}`;
+  return undefined;
+}

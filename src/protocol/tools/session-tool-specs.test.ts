@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { encode } from 'gpt-tokenizer/encoding/o200k_base';
+import { parseToolArgs } from './parse-tool-args.ts';
+import { sessionToolSpecs } from './session-tool-specs.ts';
+import { SESSION_TOOL_NAMES } from './session-tools.ts';
+
+const TOKEN_BUDGET = 1000;
+const twenty = Array.from({ length: 20 }, (_, index) => `agent-${index}`);
+
+test('[TL3] the five tools cost at most 1,000 tokens in the form sent to an endpoint', () => {
+  for (const targets of [
+    { ids: ['main', 'scout'], allowAny: false },
+    { ids: twenty, allowAny: true },
+  ]) {
+    const sent = sessionToolSpecs(targets).map((spec) => ({ type: 'function', function: spec }));
+    const tokens = encode(JSON.stringify(sent)).length;
+    assert.ok(tokens <= TOKEN_BUDGET, `${tokens} tokens`);
+  }
+});
+
+test('[BR-096] [TL4] the spec of sessions_spawn names the agents that may be spawned', () => {
+  const agentId = (ids: string[], allowAny: boolean) => {
+    const spawn = sessionToolSpecs({ ids, allowAny }).find(
+      (spec) => spec.name === 'sessions_spawn',
+    );
+    return (spawn?.parameters['properties'] as Record<string, unknown>)['agentId'];
+  };
+  assert.deepEqual(agentId(['main', 'coder'], false), { type: 'string', enum: ['main', 'coder'] });
+  assert.match(JSON.stringify(agentId(['main', 'coder'], true)), /main, coder/);
+  assert.match(
+    JSON.stringify(agentId([...twenty, 'last'], false)),
+    /agents_list.*agent-19, \.\.\./,
+  );
+});
+
+test('[TL3] the specs are those of the five tools, and the parser knows each parameter', () => {
+  const specs = sessionToolSpecs({ ids: ['main'], allowAny: false });
+  assert.deepEqual(
+    specs.map((spec) => spec.name),
+    [...SESSION_TOOL_NAMES],
+  );
+  for (const spec of specs) {
+    for (const parameter of Object.keys(spec.parameters['properties'] as object)) {
+      const parsed = parseToolArgs(spec.name, { [parameter]: Symbol.iterator });
+      assert.ok(!parsed.ok && !parsed.error.startsWith('unknown'), `${spec.name} ${parameter}`);
+    }
+  }
+});
+
+test('[A9] the text of sessions_send says what a timeout means', () => {
+  const send = sessionToolSpecs({ ids: ['main'], allowAny: false })[2];
+  assert.match(send?.description ?? '', /timeout: .*still runs; do not resend/);
+});

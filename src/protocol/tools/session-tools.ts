@@ -1,0 +1,279 @@
+/**
+ * The five session tools as they cross a boundary: argument schemas and the shapes of the answers.
+ * Texts for the model are in `session-tool-specs.ts`, checking with clear errors in `parse-tool-args.ts`.
+ */
+import { z } from 'zod';
+import type { Message } from '../message.ts';
+import { SESSION_KINDS, THINKING_LEVELS } from '../words.ts';
+import type {
+  Channel,
+  RunOutcome,
+  SendPolicyAction,
+  SessionKind,
+  SessionState,
+  ThinkingLevel,
+  VisibilityLevel,
+} from '../words.ts';
+
+export const SESSION_TOOL_NAMES = [
+  'sessions_list',
+  'sessions_history',
+  'sessions_send',
+  'sessions_spawn',
+  'agents_list',
+] as const;
+export type SessionToolName = (typeof SESSION_TOOL_NAMES)[number];
+
+export const LIST_LIMIT_MAX = 200;
+export const LIST_MESSAGES_MAX = 20;
+export const HISTORY_LIMIT_MAX = 1000;
+/** seconds */
+export const SEND_TIMEOUT_MAX = 3600;
+
+/** What each parameter accepts, in words for the error text. */
+export const parameterRules = z.registry<{ rule: string }>();
+function ruled<T extends z.ZodType>(rule: string, schema: T): T {
+  parameterRules.add(schema, { rule });
+  return schema;
+}
+
+const name = z.string().trim().min(1);
+const optionalName = () => ruled('a text that is not blank', name.exactOptional());
+const optionalAgentId = () =>
+  ruled(
+    'an agent id of letters, digits, "_" and "-"',
+    z
+      .string()
+      .trim()
+      .regex(/^[A-Za-z0-9_-]{1,64}$/)
+      .exactOptional(),
+  );
+const countUpTo = (max: number) =>
+  ruled(
+    'a whole number of at least 1',
+    z
+      .int()
+      .min(1)
+      .transform((count) => Math.min(count, max))
+      .exactOptional(),
+  );
+const flag = () => ruled('true or false', z.boolean().exactOptional());
+const words = () => ruled('a text that is not blank', z.string().regex(/\S/));
+
+/** Arguments of `sessions_list` (A7). Limits arrive clamped. */
+export const sessionsListArgs = z.strictObject({
+  kinds: ruled(
+    `a list of ${SESSION_KINDS.join(', ')}`,
+    z.array(z.enum(SESSION_KINDS)).exactOptional(),
+  ),
+  limit: countUpTo(LIST_LIMIT_MAX),
+  cursor: optionalName(),
+  activeMinutes: ruled(
+    'a number above 0 (leave it out for any age)',
+    z.number().gt(0).exactOptional(),
+  ),
+  messageLimit: ruled(
+    'a whole number, 0 for none',
+    z
+      .int()
+      .min(0)
+      .transform((count) => Math.min(count, LIST_MESSAGES_MAX))
+      .exactOptional(),
+  ),
+  agentId: optionalAgentId(),
+  label: optionalName(),
+  search: optionalName(),
+  spawnedBy: optionalName(),
+  state: ruled(
+    'idle, queued, running or waiting',
+    z.enum(['idle', 'queued', 'running', 'waiting']).exactOptional(),
+  ),
+  archived: flag(),
+  includeGlobal: flag(),
+  includeUnknown: flag(),
+});
+export type SessionsListArgs = z.output<typeof sessionsListArgs>;
+
+/** Arguments of `sessions_history` (A8). */
+export const sessionsHistoryArgs = z.strictObject({
+  sessionKey: ruled('a session key or a sessionId', name),
+  limit: countUpTo(HISTORY_LIMIT_MAX),
+  cursor: optionalName(),
+  includeTools: flag(),
+});
+export type SessionsHistoryArgs = z.output<typeof sessionsHistoryArgs>;
+
+/** Arguments of `sessions_send` (A9). Exactly one way of addressing is given; `parseToolArgs` checks it. */
+export const sessionsSendArgs = z.strictObject({
+  sessionKey: optionalName(),
+  label: optionalName(),
+  agentId: optionalAgentId(),
+  message: words(),
+  timeoutSeconds: ruled(
+    'a number of seconds, 0 or more',
+    z
+      .number()
+      .min(0)
+      .transform((seconds) => Math.min(seconds, SEND_TIMEOUT_MAX))
+      .exactOptional(),
+  ),
+  mode: ruled('"run" or "note"', z.enum(['run', 'note']).exactOptional()),
+  maxTurns: ruled('a whole number from 0 to 5', z.int().min(0).max(5).exactOptional()),
+  idempotencyKey: optionalName(),
+});
+export type SessionsSendArgs = z.output<typeof sessionsSendArgs>;
+
+/** Arguments of `sessions_spawn` (B7.1). Values without support yet are refused by `parseToolArgs`. */
+export const sessionsSpawnArgs = z.strictObject({
+  task: words(),
+  label: optionalName(),
+  agentId: optionalAgentId(),
+  model: optionalName(),
+  thinking: ruled(`one of ${THINKING_LEVELS.join(', ')}`, z.enum(THINKING_LEVELS).exactOptional()),
+  runTimeoutSeconds: ruled(
+    'a number of seconds, 0 for no limit',
+    z.number().min(0).exactOptional(),
+  ),
+  thread: flag(),
+  mode: ruled('"run" or "session"', z.enum(['run', 'session']).exactOptional()),
+  cleanup: ruled('"keep" or "delete"', z.enum(['keep', 'delete']).exactOptional()),
+  sandbox: ruled('"inherit" or "require"', z.enum(['inherit', 'require']).exactOptional()),
+  attachments: ruled('a list of files', z.array(z.unknown()).exactOptional()),
+  attachAs: ruled(
+    'an object {mountPath?: text}',
+    z.strictObject({ mountPath: z.string().exactOptional() }).exactOptional(),
+  ),
+  idempotencyKey: optionalName(),
+});
+export type SessionsSpawnArgs = z.output<typeof sessionsSpawnArgs>;
+
+/** `agents_list` takes nothing. */
+export const agentsListArgs = z.strictObject({});
+
+/** A call that had no effect: bad arguments or an unknown target (`error`), or a rule that refused it (`forbidden`). */
+export interface ToolRefusal {
+  status: 'error' | 'forbidden';
+  /** what failed and what to do next */
+  error: string;
+}
+
+/** True when the answer of any session tool is a refusal or a failure. */
+export function isToolFailure(answer: object): boolean {
+  return 'status' in answer && (answer.status === 'error' || answer.status === 'forbidden');
+}
+
+/** One row of `sessions_list` (A7, B3.3). */
+export interface SessionRowView {
+  /** the caller's own main session is `main` */
+  key: string;
+  kind: SessionKind;
+  channel: Channel;
+  updatedAt: number;
+  sessionId: string;
+  /** `provider/id` in effect */
+  model: string;
+  /** context window of the model in effect, tokens */
+  contextTokens: number;
+  thinkingLevel: ThinkingLevel;
+  verboseLevel: string;
+  systemSent: boolean;
+  /** the last finished run ended `aborted` */
+  abortedLastRun: boolean;
+  transcriptPath: string;
+  agentId: string;
+  state: SessionState;
+  displayName?: string;
+  label?: string;
+  /** context size after the last model call, tokens */
+  totalTokens?: number;
+  /** only when it overrides the rules */
+  sendPolicy?: SendPolicyAction;
+  lastChannel?: string;
+  lastTo?: string;
+  deliveryContext?: { channel?: string; to?: string; accountId?: string };
+  spawnedBy?: string;
+  archivedAt?: number;
+  /** only with `messageLimit` above 0; never tool results */
+  messages?: HistoryMessage[];
+}
+
+export interface SessionsListPage {
+  sessions: SessionRowView[];
+  count: number;
+  limitApplied: number;
+  /** there when `messageLimit` was given */
+  messageLimitApplied?: number;
+  hasMore: boolean;
+  nextCursor?: string;
+  visibility: { mode: VisibilityLevel; restricted: boolean };
+}
+export type SessionsListAnswer = SessionsListPage | ToolRefusal;
+
+/** A stored message, or its bounded form when the whole did not fit. */
+export type HistoryMessage =
+  | Message
+  | { role: Message['role']; content: unknown; timestamp: number; [field: string]: unknown };
+
+/** An accepted message that is not in the transcript yet. */
+export interface PendingMessage {
+  runId: string;
+  message: string;
+  acceptedAt: number;
+  /** accepted and not in the transcript is `queued`, for notes too (A12) */
+  state: 'queued';
+}
+export interface SessionsHistoryPage {
+  sessionKey: string;
+  sessionId: string;
+  /** oldest first */
+  messages: HistoryMessage[];
+  pending: PendingMessage[];
+  limitApplied: number;
+  /** anything was cut or dropped to fit the byte cap */
+  truncated: boolean;
+  droppedMessages: number;
+  contentTruncated: boolean;
+  contentRedacted: boolean;
+  /** size of `messages` as JSON */
+  bytes: number;
+  /** older messages exist */
+  hasMore: boolean;
+  nextCursor?: string;
+}
+export type SessionsHistoryAnswer = SessionsHistoryPage | ToolRefusal;
+
+/** What `sessions_send` answers (A9): the four documented shapes and `forbidden`. */
+export interface SessionsSendAnswer {
+  runId?: string;
+  status: 'accepted' | 'ok' | 'timeout' | 'error' | 'forbidden';
+  sessionKey?: string;
+  messageState?: 'queued' | 'running' | 'waiting' | 'done';
+  /** only when the run has ended */
+  outcome?: RunOutcome;
+  reply?: string;
+  /** the run ended `ok` without visible text */
+  noReply?: true;
+  error?: string;
+  interruptedBy?: { kind: string; runId: string };
+}
+
+export interface SessionsSpawnAccepted {
+  status: 'accepted';
+  runId: string;
+  childSessionKey: string;
+  mode: 'run' | 'session';
+  /** `provider/id` that the child runs */
+  modelApplied?: string;
+  thinkingApplied?: ThinkingLevel;
+  note?: string;
+}
+export type SessionsSpawnAnswer = SessionsSpawnAccepted | ToolRefusal;
+
+export interface AgentsListed {
+  requester: string;
+  /** any configured agent may be spawned */
+  allowAny: boolean;
+  /** the requester first, the rest by id */
+  agents: { id: string; name?: string; configured: boolean }[];
+}
+export type AgentsListAnswer = AgentsListed | ToolRefusal;
