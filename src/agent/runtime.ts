@@ -78,6 +78,8 @@ export interface ToolOutcome {
 /** A tool an agent can call. `agent/` knows this interface only; `app/` hands the tools down as values. */
 export interface AgentTool {
   readonly spec: ToolSpec;
+  /** The spec for turns of one agent, where it differs by agent. */
+  specFor?(agentId: string): ToolSpec;
   /** True when doing it again after a crash is safe: it only reads, or its key re-attaches (DESIGN 4). */
   readonly repeatable: boolean;
   execute(args: Record<string, unknown>, context: ToolContext): Promise<ToolOutcome>;

@@ -24,7 +24,7 @@ test('[BR-096] [TL4] the spec of sessions_spawn names the agents that may be spa
     const spawn = sessionToolSpecs({ ids, allowAny }).find(
       (spec) => spec.name === 'sessions_spawn',
     );
-    return (spawn?.parameters['properties'] as Record<string, unknown>)['agentId'];
+    return (spawn!.parameters['properties'] as Record<string, unknown>)['agentId'];
   };
   assert.deepEqual(agentId(['main', 'coder'], false), { type: 'string', enum: ['main', 'coder'] });
   assert.match(JSON.stringify(agentId(['main', 'coder'], true)), /main, coder/);
@@ -48,7 +48,7 @@ test('[TL3] the specs are those of the five tools, and the parser knows each par
   }
 });
 
-test('[A9] the text of sessions_send says what a timeout means', () => {
+test('[TL5] the text of sessions_send says what a timeout means', () => {
   const send = sessionToolSpecs({ ids: ['main'], allowAny: false })[2];
   assert.match(send?.description ?? '', /timeout: .*still runs; do not resend/);
 });

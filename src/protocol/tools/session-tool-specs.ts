@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { THINKING_LEVELS } from '../words.ts';
 import {
   agentsListArgs,
   sessionsHistoryArgs,

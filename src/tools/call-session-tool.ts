@@ -1,0 +1,76 @@
+import type { SessionCaller } from '../core/caller.ts';
+import { ERROR_CODES, toGatewayError } from '../protocol/errors.ts';
+import { parseToolArgs } from '../protocol/tools/parse-tool-args.ts';
+import type { ParsedToolArgs, SessionToolArgs } from '../protocol/tools/parse-tool-args.ts';
+import type { SessionToolName, ToolRefusal } from '../protocol/tools/session-tools.ts';
+import type { Services } from '../service/services.ts';
+import type { Logger } from '../util/logger.ts';
+
+/** The use cases behind the session tools. */
+export type SessionToolServices = Pick<
+  Services,
+  'listSessions' | 'readHistory' | 'sendMessage' | 'spawnSession' | 'listAgents'
+>;
+export interface SessionToolCall {
+  tool: SessionToolName;
+  args: unknown;
+  caller: SessionCaller;
+}
+
+/**
+ * Runs one session tool and returns its answer. Bad arguments, refusals and faults are answers too;
+ * a retryable fault and an ended run reject, so that the call stays open and is done again (DESIGN 4).
+ */
+export async function callSessionTool(
+  { services, logger }: { services: SessionToolServices; logger: Logger },
+  call: SessionToolCall,
+): Promise<object> {
+  try {
+    return await dispatch(services, call);
+  } catch (cause) {
+    const error = toGatewayError(cause);
+    if (ERROR_CODES[error.code].retryable || call.caller.run?.signal.aborted === true) throw cause;
+    if (error.code === 'internal')
+      logger.error({ err: cause, tool: call.tool, sessionKey: call.caller.sessionKey }, 'tool failed');
+    return refusal(error.code === 'forbidden' ? 'forbidden' : 'error', error.message);
+  }
+}
+
+function dispatch(services: SessionToolServices, call: SessionToolCall): Promise<object> {
+  const { tool, args, caller } = call;
+  switch (tool) {
+    case 'sessions_list':
+      return answer(parseToolArgs(tool, args), (parsed) => services.listSessions(caller, parsed));
+    case 'sessions_history':
+      return answer(parseToolArgs(tool, args), (parsed) => services.readHistory(caller, parsed));
+    case 'sessions_send':
+      return answer(parseToolArgs(tool, args), (parsed) =>
+        services.sendMessage(withKeyOf(caller, parsed), parsed),
+      );
+    case 'sessions_spawn':
+      return answer(parseToolArgs(tool, args), (parsed) =>
+        services.spawnSession(withKeyOf(caller, parsed), parsed),
+      );
+    case 'agents_list':
+      return answer(parseToolArgs(tool, args), () => services.listAgents(caller));
+  }
+}
+
+async function answer<Name extends SessionToolName>(
+  parsed: ParsedToolArgs<Name>,
+  run: (args: SessionToolArgs[Name]) => Promise<object>,
+): Promise<object> {
+  return parsed.ok ? run(parsed.args) : refusal('error', parsed.error);
+}
+
+/** Outside a run the argument names the job as well as the door's own field does; the door's wins (A13). */
+function withKeyOf(caller: SessionCaller, args: { idempotencyKey?: string }): SessionCaller {
+  if (caller.run !== undefined || caller.idempotencyKey !== undefined) return caller;
+  return args.idempotencyKey === undefined
+    ? caller
+    : { ...caller, idempotencyKey: args.idempotencyKey };
+}
+
+function refusal(status: ToolRefusal['status'], error: string): ToolRefusal {
+  return { status, error };
+}
