@@ -1,0 +1,154 @@
+/**
+ * The one access decision (A5, B9). Every door asks it: may this session list, read, send to, stop or
+ * ask that one, or spawn under that agent? The verb never widens what visibility shows, so
+ * list ⊆ history holds by construction.
+ */
+import type { VisibilityLevel } from '../protocol/words.ts';
+
+export type AccessVerb =
+  | 'list'
+  | 'history'
+  | 'send'
+  | 'spawn'
+  | 'stop'
+  | 'wait'
+  | 'search'
+  | 'ask';
+
+/** `tools.agentToAgent`. An empty or missing `allow` admits every agent. */
+export interface AgentToAgentPolicy {
+  enabled: boolean;
+  allow?: readonly string[] | undefined;
+}
+
+export type AccessRule =
+  | 'own_session'
+  | 'own_descendant'
+  | 'own_agent'
+  | 'agent_to_agent'
+  | 'allow_agents'
+  | 'reserved'
+  | 'visibility_self'
+  | 'visibility_tree'
+  | 'visibility_agent'
+  | 'agent_to_agent_closed'
+  | 'allow_agents_closed';
+
+export type AccessDecision =
+  | { allowed: true; rule: AccessRule }
+  /** `text` is the same for every target of this caller, hidden or missing */
+  | { allowed: false; rule: AccessRule; text: string };
+
+export interface AccessQuery {
+  caller: { key: string; agentId: string };
+  target: { key: string; agentId: string; isDescendant: boolean };
+  verb: AccessVerb;
+  /** effective level, after the sandbox clamp */
+  level: VisibilityLevel;
+  agentToAgent: AgentToAgentPolicy;
+  /** for `spawn`: agents that the caller's agent may start children under, `any` = every one */
+  spawnAgents?: { any: boolean; agentIds: readonly string[] };
+}
+
+/** Returns whether the caller may do that, with the rule that decided. */
+export function decideAccess(query: AccessQuery): AccessDecision {
+  if (query.verb === 'spawn') return decideSpawn(query);
+  const { caller, target, level, agentToAgent } = query;
+  const deny = (rule: AccessRule): AccessDecision => ({
+    allowed: false,
+    rule,
+    text: refusalText(level),
+  });
+  if (target.key === 'unknown') return deny('reserved');
+  if (target.key === caller.key) return { allowed: true, rule: 'own_session' };
+  if (level === 'self') return deny('visibility_self');
+  // In global scope the shared row is the main session of every agent (A4).
+  const sameAgent = target.agentId === caller.agentId || target.key === 'global';
+  if (level === 'agent') {
+    return sameAgent ? { allowed: true, rule: 'own_agent' } : deny('visibility_agent');
+  }
+  if (target.isDescendant) return { allowed: true, rule: 'own_descendant' };
+  if (level === 'tree') return deny('visibility_tree');
+  if (sameAgent) return { allowed: true, rule: 'own_agent' };
+  return agentToAgentAdmits(agentToAgent, caller.agentId, target.agentId)
+    ? { allowed: true, rule: 'agent_to_agent' }
+    : deny('agent_to_agent_closed');
+}
+
+function decideSpawn({ caller, target, spawnAgents }: AccessQuery): AccessDecision {
+  if (target.agentId === caller.agentId) return { allowed: true, rule: 'own_agent' };
+  if (spawnAgents?.any || spawnAgents?.agentIds.includes(target.agentId)) {
+    return { allowed: true, rule: 'allow_agents' };
+  }
+  const allowed = [...new Set([caller.agentId, ...(spawnAgents?.agentIds ?? [])])].join(', ');
+  return {
+    allowed: false,
+    rule: 'allow_agents_closed',
+    text: `agents.list[].subagents.allowAgents does not let this agent spawn under that agentId; allowed: ${allowed}`,
+  };
+}
+
+/** Returns whether the policy admits both agents; an agent always reaches itself. */
+export function agentToAgentAdmits(policy: AgentToAgentPolicy, a: string, b: string): boolean {
+  if (a === b) return true;
+  if (!policy.enabled) return false;
+  const allow = policy.allow ?? [];
+  if (allow.length === 0) return true;
+  return matchesAny(allow, a) && matchesAny(allow, b);
+}
+
+function matchesAny(patterns: readonly string[], agentId: string): boolean {
+  return patterns.some((pattern) => {
+    const literals = pattern.trim().toLowerCase().split('*');
+    const escaped = literals.map((part) => part.replace(/[^a-z0-9_-]/g, '\\$&'));
+    return new RegExp(`^${escaped.join('.*')}$`).test(agentId);
+  });
+}
+
+const SHOWN: Record<VisibilityLevel, string> = {
+  self: 'is "self": this session sees only itself',
+  tree: 'is "tree": this session sees itself and the sessions it spawned',
+  agent: 'is "agent": this session sees the sessions of its own agent',
+  all: 'is "all", but sessions of another agent need tools.agentToAgent to be enabled and to allow both agents',
+};
+
+/** Returns the refusal for a target that is hidden or missing. It depends on the level alone. */
+export function refusalText(level: VisibilityLevel): string {
+  return `no such session is visible here. tools.sessions.visibility ${SHOWN[level]}. sessions_list shows what can be addressed.`;
+}
+
+/**
+ * Returns whether the caller would see every session at the place that an argument names, so that a
+ * missing one may be called "not found" (A5). `agentId` undefined = the argument names no agent.
+ */
+export function wouldShowPlace(
+  level: VisibilityLevel,
+  query: {
+    callerAgentId: string;
+    agentId: string | undefined;
+    agentToAgent: AgentToAgentPolicy;
+    /** configured agents, asked when the place names none */
+    agentIds: readonly string[];
+  },
+): boolean {
+  if (level === 'self' || level === 'tree') return false;
+  if (query.agentId === query.callerAgentId) return true;
+  if (level === 'agent') return false;
+  const { agentToAgent, callerAgentId } = query;
+  if (query.agentId !== undefined) {
+    return agentToAgentAdmits(agentToAgent, callerAgentId, query.agentId);
+  }
+  // The stranger stands for agents that only the store knows.
+  return [...query.agentIds, '\u0000'].every((id) =>
+    agentToAgentAdmits(agentToAgent, callerAgentId, id),
+  );
+}
+
+/** Returns the level in effect: a sandboxed caller that sees `spawned` only never gets more than `tree`. */
+export function effectiveLevel(
+  level: VisibilityLevel,
+  sandbox: { sandboxed: boolean; sessionToolsVisibility: 'spawned' | 'all' },
+): VisibilityLevel {
+  if (!sandbox.sandboxed || sandbox.sessionToolsVisibility === 'all') return level;
+  return level === 'self' ? 'self' : 'tree';
+}
