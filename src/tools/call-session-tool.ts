@@ -31,7 +31,10 @@ export async function callSessionTool(
     const error = toGatewayError(cause);
     if (ERROR_CODES[error.code].retryable || call.caller.run?.signal.aborted === true) throw cause;
     if (error.code === 'internal')
-      logger.error({ err: cause, tool: call.tool, sessionKey: call.caller.sessionKey }, 'tool failed');
+      logger.error(
+        { err: cause, tool: call.tool, sessionKey: call.caller.sessionKey },
+        'tool failed',
+      );
     return refusal(error.code === 'forbidden' ? 'forbidden' : 'error', error.message);
   }
 }

@@ -20,5 +20,7 @@ for (const [a, b, distance] of DISTANCES) {
 test('the nearest known name is found whatever its case, and none among none', () => {
   assert.equal(nearestName('SessionKye', ['limit', 'sessionKey', 'search']), 'sessionKey');
   assert.equal(nearestName('timeout', ['mode', 'timeoutSeconds']), 'timeoutSeconds');
+  assert.equal(nearestName('timeout', ['mode', 'timeoutSeconds'], { within: 2 }), undefined);
+  assert.equal(nearestName('moed', ['mode', 'timeoutSeconds'], { within: 2 }), 'mode');
   assert.equal(nearestName('x', []), undefined);
 });

@@ -17,25 +17,32 @@ export function editDistance(a: string, b: string): number {
   return at(previous, b.length);
 }
 
-/** Returns the known name that is nearest to `name`, case aside and a common start first; `undefined` when none is known. */
-export function nearestName(name: string, known: readonly string[]): string | undefined {
-  const wanted = name.toLowerCase();
+/**
+ * Returns the known name that is nearest to `name`, case aside and a common start first; undefined
+ * when none is known or none is within `within` letters. The first of equals wins.
+ */
+export function nearestName(
+  name: string,
+  known: Iterable<string>,
+  options: { within?: number } = {},
+): string | undefined {
+  // a longer text is no misspelling, and the table is quadratic
+  const wanted = name.slice(0, 100).toLowerCase();
   let nearest: string | undefined;
   let shortest = Number.POSITIVE_INFINITY;
   for (const candidate of known) {
-    const distance = distanceTo(wanted, candidate.toLowerCase());
-    if (distance < shortest) {
-      shortest = distance;
-      nearest = candidate;
-    }
+    const distance = distanceTo(wanted, candidate.toLowerCase(), options.within === undefined);
+    if (distance >= shortest || distance > (options.within ?? distance)) continue;
+    shortest = distance;
+    nearest = candidate;
   }
   return nearest;
 }
 
 /** `timeout` means `timeoutSeconds`, whatever other word happens to be fewer letters away. */
-function distanceTo(wanted: string, candidate: string): number {
+function distanceTo(wanted: string, candidate: string, takesStarts: boolean): number {
   const short = Math.min(wanted.length, candidate.length);
-  if (short >= 3 && wanted.slice(0, short) === candidate.slice(0, short) && wanted !== candidate)
+  if (takesStarts && short >= 3 && wanted.slice(0, short) === candidate.slice(0, short) && wanted !== candidate)
     return 1;
   return editDistance(wanted, candidate);
 }

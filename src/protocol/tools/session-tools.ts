@@ -205,14 +205,14 @@ export interface SessionsListPage {
   messageLimitApplied?: number;
   hasMore: boolean;
   nextCursor?: string;
+  /** attached messages were cut or left out to fit `tools.sessions_history.maxBytes` together */
+  messagesTruncated?: true;
   visibility: { mode: VisibilityLevel; restricted: boolean };
 }
 export type SessionsListAnswer = SessionsListPage | ToolRefusal;
 
 /** A stored message, or its bounded form when the whole did not fit. */
-export type HistoryMessage =
-  | Message
-  | { role: Message['role']; content: unknown; timestamp: number; [field: string]: unknown };
+export type HistoryMessage = Message | ({ role: Message['role'] } & Record<string, unknown>);
 
 /** An accepted message that is not in the transcript yet. */
 export interface PendingMessage {
