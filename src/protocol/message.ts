@@ -17,6 +17,8 @@ export interface ThinkingBlock {
   type: 'thinking';
   thinking: string;
   thinkingSignature?: string;
+  /** The provider hid the text; only the signature goes back to it. */
+  redacted?: boolean;
 }
 export interface ToolCallBlock {
   type: 'toolCall';

@@ -1,0 +1,211 @@
+/**
+ * A chat model on loopback for tests: OpenAI chat completions and Anthropic messages, streaming,
+ * answering what the script in the last user text says (the language of `agent/scripted`).
+ * As a program for other processes: `node test/helpers/fake-model.ts --port 0 [--talk]`.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { planScene, readScene } from '../../src/agent/scripted/scene.ts';
+import type { Plan } from '../../src/agent/scripted/script.ts';
+import { FAKE_APIS, type FakeApi } from './fake-model-apis.ts';
+
+export interface FakeModelOptions {
+  /** default: a free one */
+  port?: number;
+  /** answers agent-to-agent steps instead of declining them */
+  talk?: boolean;
+}
+
+export interface RecordedRequest {
+  api: 'openai-completions' | 'anthropic-messages';
+  headers: IncomingMessage['headers'];
+  /** the body as it came */
+  raw: string;
+  body: Record<string, unknown>;
+}
+
+/** How the next requests fail. */
+export type Failure =
+  /** an HTTP status, with a `retry-after` header when one is given */
+  | { kind: 'status'; status: number; retryAfter?: string; message?: string }
+  /** no answer at all until the client goes */
+  | { kind: 'hang' }
+  /** the start of a text, then no more until the client goes */
+  | { kind: 'stall'; text: string }
+  /** the connection breaks before the first byte */
+  | { kind: 'drop' }
+  /** the connection breaks within the arguments of a tool call */
+  | { kind: 'cut-tool-call'; name: string; argumentsStart: string; text?: string };
+
+export interface FakeModel {
+  /** `http://127.0.0.1:PORT`; OpenAI clients add `/v1` */
+  url: string;
+  requests: RecordedRequest[];
+  /** Makes the next `times` requests fail, once by default. */
+  failNext(failure: Failure, times?: number): void;
+  /** False leaves usage out of the answers. */
+  reportsUsage: boolean;
+  /** Resolves when that many requests have come in. */
+  requestCount(count: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts the fake and resolves once it answers. */
+export async function startFakeModel(options: FakeModelOptions = {}): Promise<FakeModel> {
+  const failures: Failure[] = [];
+  const waiters = new Set<() => void>();
+  const server = createServer((request, response) => {
+    void answer(request, response, { fake, failures, waiters, talk: options.talk ?? false }).catch(() =>
+      response.destroy(),
+    );
+  });
+  const fake: FakeModel = {
+    url: '',
+    requests: [],
+    reportsUsage: true,
+    failNext(failure, times = 1) {
+      for (let count = 0; count < times; count += 1) failures.push(failure);
+    },
+    async requestCount(count) {
+      while (fake.requests.length < count) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        waiters.add(resolve);
+        await promise;
+      }
+    },
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+  server.listen(options.port ?? 0, '127.0.0.1');
+  await once(server, 'listening');
+  fake.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return fake;
+}
+
+interface Desk {
+  fake: FakeModel;
+  failures: Failure[];
+  waiters: Set<() => void>;
+  talk: boolean;
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { fake, failures, waiters, talk }: Desk,
+): Promise<void> {
+  const raw = await readText(request);
+  const api = FAKE_APIS.find(({ path }) => request.method === 'POST' && request.url === path);
+  if (!api) return sendJson(response, 404, { error: { message: `no route ${request.url}` } });
+  const body = JSON.parse(raw) as Record<string, unknown>;
+  fake.requests.push({ api: api.name, headers: request.headers, raw, body });
+  for (const wake of waiters) wake();
+  waiters.clear();
+
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  const failure = failures.shift();
+  if (failure) return fail(response, { failure, api, body, gone: gone.signal });
+
+  const plan = planScene(readScene(api.readMessages(body)), { offered: api.readTools(body), talk });
+  await delay(plan.sleepMs, undefined, { signal: gone.signal });
+  send(response, { plan, api, body, promptTokens: fake.reportsUsage ? tokensOf(raw) : undefined });
+}
+
+function send(
+  response: ServerResponse,
+  { plan, api, body, promptTokens }: {
+    plan: Plan;
+    api: FakeApi;
+    body: Record<string, unknown>;
+    promptTokens: number | undefined;
+  },
+): void {
+  const { action } = plan;
+  if (action.kind === 'fail') {
+    const status = Number.parseInt(action.message, 10) || 500;
+    return sendJson(response, status, api.toError(action.message));
+  }
+  startStream(response);
+  const reply = {
+    model: String(body.model),
+    text: action.kind === 'answer' ? action.text : '',
+    chunks: action.kind === 'answer' ? action.chunks : 1,
+    calls: action.kind === 'calls' ? action.calls : [],
+  };
+  const written = tokensOf(action.kind === 'answer' ? action.text : JSON.stringify(action.calls));
+  const usage = promptTokens === undefined ? undefined : { input: promptTokens, output: written };
+  for (const event of api.toEvents(reply, usage)) response.write(event);
+  response.end();
+}
+
+async function fail(
+  response: ServerResponse,
+  { failure, api, body, gone }: {
+    failure: Failure;
+    api: FakeApi;
+    body: Record<string, unknown>;
+    gone: AbortSignal;
+  },
+): Promise<void> {
+  const model = String(body.model);
+  switch (failure.kind) {
+    case 'status': {
+      const headers = failure.retryAfter === undefined ? {} : { 'retry-after': failure.retryAfter };
+      return sendJson(response, failure.status, api.toError(failure.message ?? 'scripted'), headers);
+    }
+    case 'drop':
+      response.destroy();
+      return;
+    case 'hang':
+      break;
+    case 'stall':
+      startStream(response);
+      for (const event of api.toOpening({ model, text: failure.text })) response.write(event);
+      break;
+    case 'cut-tool-call': {
+      startStream(response);
+      const { name, argumentsStart, text } = failure;
+      const opening = api.toOpening({ model, text: text ?? '', call: { name, argumentsStart } });
+      await new Promise((resolve) => response.write(opening.join(''), resolve));
+      response.destroy();
+      return;
+    }
+  }
+  if (!gone.aborted) await once(gone, 'abort');
+}
+
+function startStream(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+  response.flushHeaders();
+}
+
+function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(body));
+}
+
+function tokensOf(text: string): number {
+  return Math.max(1, Math.ceil(text.length / 4));
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: { port: { type: 'string' }, talk: { type: 'boolean' } },
+  });
+  const fake = await startFakeModel({ port: Number(values.port ?? 0), talk: values.talk ?? false });
+  process.stdout.write(`fake model ready on ${fake.url}\n`);
+  process.once('SIGTERM', () => void fake.close());
+}
