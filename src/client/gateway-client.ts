@@ -1,0 +1,244 @@
+/** A typed client of the gateway on the standard WebSocket: Node and browsers alike. */
+import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import type { EventFrame, HelloOk, ResponseFrame, ServerFrame } from '../protocol/frames.ts';
+import { fromWireError } from '../protocol/wire-error.ts';
+import { toConnectParams, toSocketUrl } from './connect-options.ts';
+import type { ConnectOptions } from './connect-options.ts';
+
+export interface RequestOptions {
+  /** until the answer; none when absent: a dead gateway is noticed by its missing ticks */
+  timeoutMs?: number | undefined;
+}
+export interface AgentAccepted {
+  runId: string;
+  sessionKey: string;
+  status: 'accepted';
+  acceptedAt: number;
+}
+export interface AgentFinal {
+  runId: string;
+  sessionKey: string;
+  status: 'ok' | 'error' | 'timeout';
+  outcome: string;
+  summary: string;
+  result: { payloads: { text: string }[] };
+  error?: string;
+  startedAt?: number;
+  endedAt?: number;
+}
+export interface CloseInfo {
+  code: number;
+  reason: string;
+}
+
+/**
+ * Contract: every request settles: with the answer, with the gateway's `GatewayError`, or with
+ * `unavailable` when the connection ends first.
+ */
+export interface GatewayClient {
+  readonly hello: HelloOk;
+  /** resolves when the connection has ended, whoever ended it */
+  readonly closed: Promise<CloseInfo>;
+  readonly isOpen: boolean;
+  /** Resolves with the first answer. */
+  request<Answer = Record<string, unknown>>(
+    method: string,
+    params?: object,
+    options?: RequestOptions,
+  ): Promise<Answer>;
+  /** `agent`: tells of the acceptance, resolves when the run has ended. */
+  runAgent(
+    params: object,
+    options?: RequestOptions & { onAccepted?: (accepted: AgentAccepted) => void },
+  ): Promise<AgentFinal>;
+  /** Listens to the events; returns the way to stop. */
+  on(listener: (event: EventFrame) => void): () => void;
+  close(): Promise<CloseInfo>;
+}
+
+const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
+/** silent heartbeats after which the gateway counts as gone */
+const SILENT_TICKS = 3;
+
+/** Connects, or rejects: `unavailable` when nobody answers, `unauthorized` and others as the gateway says. */
+export async function connectGateway(options: ConnectOptions): Promise<GatewayClient> {
+  const url = toSocketUrl(options.url);
+  const connection = new ClientConnection(url);
+  const timer = setTimeout(
+    () =>
+      connection.fail(
+        new GatewayError('unavailable', `the gateway at ${url} did not answer in time`),
+      ),
+    options.timeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
+  );
+  try {
+    await connection.challenged;
+    const hello = await connection.request<HelloOk>('connect', toConnectParams(options));
+    return connection.opened(hello);
+  } catch (error) {
+    connection.fail(error);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+interface Pending {
+  resolve(payload: unknown): void;
+  reject(error: unknown): void;
+  /** there when a first answer `accepted` is followed by another */
+  onAccepted?: ((accepted: AgentAccepted) => void) | undefined;
+}
+
+class ClientConnection {
+  readonly challenged: Promise<void>;
+  readonly closed: Promise<CloseInfo>;
+  readonly #url: string;
+  readonly #socket: WebSocket;
+  readonly #pending = new Map<string, Pending>();
+  readonly #listeners = new Set<(event: EventFrame) => void>();
+  readonly #challenge = Promise.withResolvers<void>();
+  readonly #closing = Promise.withResolvers<CloseInfo>();
+  #nextId = 1;
+  #heardAt = Date.now();
+  #watchdog: ReturnType<typeof setInterval> | undefined;
+  #failure: GatewayError | undefined;
+  #wasOpen = false;
+
+  constructor(url: string) {
+    this.#url = url;
+    this.challenged = this.#challenge.promise;
+    this.closed = this.#closing.promise;
+    // a connection that fails later, when nobody waits for the challenge, is no unhandled rejection
+    this.challenged.catch(() => {});
+    this.#socket = new WebSocket(url);
+    this.#socket.addEventListener('open', () => (this.#wasOpen = true));
+    this.#socket.addEventListener('message', ({ data }) => this.#receive(data));
+    this.#socket.addEventListener('close', ({ code, reason }) => this.#end({ code, reason }));
+    // `close` follows with all that is known
+    this.#socket.addEventListener('error', () => {});
+  }
+
+  opened(hello: HelloOk): GatewayClient {
+    this.#watch(hello.policy.tickIntervalMs);
+    const isOpen = () => this.#socket.readyState === WebSocket.OPEN;
+    return {
+      hello,
+      closed: this.closed,
+      get isOpen() {
+        return isOpen();
+      },
+      request: (method, params, options) => this.request(method, params, options),
+      runAgent: (params, options = {}) =>
+        this.request('agent', params, { onAccepted: () => {}, ...options }),
+      on: (listener) => {
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+      },
+      close: () => {
+        this.#socket.close(1000);
+        return this.closed;
+      },
+    };
+  }
+
+  request<Answer>(
+    method: string,
+    params: object = {},
+    options: RequestOptions & { onAccepted?: (accepted: AgentAccepted) => void } = {},
+  ): Promise<Answer> {
+    if (this.#socket.readyState !== WebSocket.OPEN) return Promise.reject(this.#gone());
+    const id = String(this.#nextId++);
+    const answer = new Promise<unknown>((resolve, reject) =>
+      this.#pending.set(id, { resolve, reject, onAccepted: options.onAccepted }),
+    );
+    this.#socket.send(JSON.stringify({ type: 'req', id, method, params }));
+    return this.#within(answer, { id, method, timeoutMs: options.timeoutMs }) as Promise<Answer>;
+  }
+
+  fail(error: unknown): void {
+    this.#failure ??= toGatewayError(error);
+    if (this.#socket.readyState === WebSocket.CLOSED) return;
+    this.#socket.close();
+    this.#end({ code: 1006, reason: '' });
+  }
+
+  async #within(
+    answer: Promise<unknown>,
+    { id, method, timeoutMs }: { id: string; method: string; timeoutMs: number | undefined },
+  ): Promise<unknown> {
+    if (timeoutMs === undefined) return answer;
+    const timer = setTimeout(() => {
+      const pending = this.#pending.get(id);
+      this.#pending.delete(id);
+      pending?.reject(
+        new GatewayError('unavailable', `${method} was not answered within ${timeoutMs} ms`),
+      );
+    }, timeoutMs);
+    return answer.finally(() => clearTimeout(timer));
+  }
+
+  #receive(data: unknown): void {
+    this.#heardAt = Date.now();
+    // text is all that a gateway sends
+    const frame = JSON.parse(data as string) as ServerFrame;
+    if (frame.type === 'res') return this.#settle(frame);
+    if (frame.event === 'connect.challenge') return this.#challenge.resolve();
+    for (const listener of this.#listeners) listener(frame);
+  }
+
+  #settle(frame: ResponseFrame): void {
+    const pending = this.#pending.get(frame.id);
+    if (pending === undefined) return;
+    if (frame.ok && pending.onAccepted !== undefined && isAccepted(frame.payload)) {
+      pending.onAccepted(frame.payload);
+      return;
+    }
+    this.#pending.delete(frame.id);
+    if (frame.ok) pending.resolve(frame.payload);
+    else pending.reject(fromWireError(frame.error));
+  }
+
+  #watch(tickIntervalMs: number): void {
+    this.#watchdog = setInterval(() => {
+      const silentMs = Date.now() - this.#heardAt;
+      if (silentMs < SILENT_TICKS * tickIntervalMs) return;
+      this.fail(new GatewayError('unavailable', `the gateway at ${this.#url} fell silent`));
+    }, tickIntervalMs);
+  }
+
+  #end(info: CloseInfo): void {
+    clearInterval(this.#watchdog);
+    this.#failure ??= closedError(this.#url, { ...info, wasOpen: this.#wasOpen });
+    this.#challenge.reject(this.#failure);
+    for (const pending of this.#pending.values()) pending.reject(this.#failure);
+    this.#pending.clear();
+    this.#closing.resolve(info);
+  }
+
+  #gone(): GatewayError {
+    return (
+      this.#failure ?? new GatewayError('unavailable', `the connection to ${this.#url} is closed`)
+    );
+  }
+}
+
+function isAccepted(payload: unknown): payload is AgentAccepted {
+  return (
+    typeof payload === 'object' &&
+    payload !== null &&
+    'status' in payload &&
+    payload.status === 'accepted'
+  );
+}
+
+function closedError(
+  url: string,
+  { code, reason, wasOpen }: CloseInfo & { wasOpen: boolean },
+): GatewayError {
+  const details = { closeCode: code };
+  const message = wasOpen
+    ? `the connection to the gateway at ${url} ended: ${code}${reason === '' ? '' : ` ${reason}`}`
+    : `cannot connect to the gateway at ${url}: it is not running there or takes no connections now; start it with "trunkline gateway"`;
+  return new GatewayError('unavailable', message, { details });
+}

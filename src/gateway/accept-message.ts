@@ -1,0 +1,62 @@
+import type { OperatorCaller } from '../core/caller.ts';
+import type { MethodParams } from '../protocol/methods.ts';
+import type { AcceptMessage, Accepted, RunWaitAnswer, Services } from '../service/services.ts';
+import { MAX_TIMER_MS } from '../util/clock.ts';
+import type { CallContext } from './call-context.ts';
+
+type AcceptServices = Pick<Services, 'acceptMessage' | 'waitForRun'>;
+
+/** `chat.send`: answers once the message is committed. A repeat says where that run is. */
+export async function acceptChat(
+  services: AcceptServices,
+  { params, caller }: { params: MethodParams['chat.send']; caller: OperatorCaller },
+): Promise<object> {
+  const { deliver = true, ...rest } = params;
+  const request: AcceptMessage = { ...rest, deliver, method: 'chat.send' };
+  const accepted = await services.acceptMessage(caller, request);
+  const { runId, sessionKey } = accepted;
+  if (accepted.isNew) return { runId, sessionKey, status: 'started' };
+  if (!hasEnded(accepted)) return { runId, sessionKey, status: 'in_flight' };
+  return { runId, sessionKey, status: 'ok', outcome: accepted.state };
+}
+
+/**
+ * `agent`: responds `accepted` once the message is committed, and resolves with the final answer when
+ * the run has ended. The wait ends with the connection, the run does not; a repeat gets both again.
+ */
+export async function acceptAgent(
+  services: AcceptServices,
+  call: { params: MethodParams['agent']; caller: OperatorCaller; context: CallContext },
+): Promise<object | undefined> {
+  const { deliver = false, timeout, ...rest } = call.params;
+  const limit = timeout === undefined ? {} : { timeoutMs: timeout * 1000 };
+  const request: AcceptMessage = { ...rest, ...limit, deliver, method: 'agent' };
+  const accepted = await services.acceptMessage(call.caller, request);
+  const { runId, sessionKey, acceptedAt } = accepted;
+  if (!hasEnded(accepted)) call.context.markStarted(runId);
+  call.context.respond({ runId, sessionKey, status: 'accepted', acceptedAt });
+  const answer = await waitForEnd(services, { runId, signal: call.context.signal });
+  return answer === undefined ? undefined : toFinal(answer);
+}
+
+function hasEnded({ state }: Accepted): boolean {
+  return state !== 'queued' && state !== 'running' && state !== 'waiting';
+}
+
+/** Returns the answer of an ended run, or undefined when the connection went first. */
+async function waitForEnd(
+  services: AcceptServices,
+  { runId, signal }: { runId: string; signal: AbortSignal },
+): Promise<RunWaitAnswer | undefined> {
+  while (!signal.aborted) {
+    const answer = await services.waitForRun(runId, { timeoutMs: MAX_TIMER_MS, signal });
+    if (answer.messageState === 'done') return answer;
+  }
+  return undefined;
+}
+
+function toFinal({ reply, messageState: _state, ...answer }: RunWaitAnswer): object {
+  const payloads = reply === undefined || reply === '' ? [] : [{ text: reply }];
+  const summary = answer.status === 'ok' ? 'completed' : (answer.error ?? String(answer.outcome));
+  return { ...answer, summary, result: { payloads } };
+}

@@ -1,0 +1,12 @@
+import type { OperatorScope } from '../protocol/scopes.ts';
+
+/** What a request knows of its connection. */
+export interface CallContext {
+  scopes: readonly OperatorScope[];
+  /** aborts when the connection is gone */
+  signal: AbortSignal;
+  /** sends a response before the last one (`agent` answers twice) */
+  respond(payload: unknown): void;
+  /** from here on this connection gets the run's text as `agent` events */
+  markStarted(runId: string): void;
+}

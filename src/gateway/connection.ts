@@ -1,0 +1,220 @@
+/**
+ * One WebSocket connection. States: `challenged` (our nonce is out, only `connect` is heard) →
+ * `open` (requests and events) → `closed`. Whatever a client does ends in a response or a close.
+ */
+import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import type { RawData, WebSocket } from 'ws';
+import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import type { EventName } from '../protocol/events.ts';
+import type { RequestFrame } from '../protocol/frames.ts';
+import { toWireError } from '../protocol/wire-error.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import type { AuthPeer } from './auth-limiter.ts';
+import type { Dispatch } from './dispatch.ts';
+import { CLOSE, judgeConnect, toHello } from './handshake.ts';
+import type { ClientSession, HandshakeDeps } from './handshake.ts';
+import type { GatewayLimits } from './limits.ts';
+import { parseFrame } from './parse-frame.ts';
+import { createRunViews } from './run-views.ts';
+import type { Watcher } from './subscriptions.ts';
+
+export interface ConnectionDeps extends HandshakeDeps {
+  dispatch: Dispatch;
+  limits: GatewayLimits;
+  logger: Logger;
+  clock: Clock;
+  version: string;
+  startedAt: number;
+  isReady: () => boolean;
+  /** called once a client with `operator.read` is connected, and when it is gone */
+  onWatcher: (watcher: Watcher) => void;
+  onGone: (connection: Connection, watcher: Watcher | undefined) => void;
+}
+
+export class Connection {
+  readonly #deps: ConnectionDeps;
+  readonly #socket: WebSocket;
+  readonly #peer: AuthPeer;
+  readonly #id = randomUUID();
+  readonly #gone = new AbortController();
+  readonly #views = createRunViews();
+  readonly #handshakeTimer: NodeJS.Timeout;
+  #session: ClientSession | undefined;
+  #watcher: Watcher | undefined;
+  #receivedBytes = 0;
+  #seq = 0;
+  #inFlight = 0;
+  #silentTicks = 0;
+
+  constructor(socket: WebSocket, { deps, peer }: { deps: ConnectionDeps; peer: AuthPeer }) {
+    this.#socket = socket;
+    this.#deps = deps;
+    this.#peer = peer;
+    // every waiting request listens
+    setMaxListeners(0, this.#gone.signal);
+    this.#handshakeTimer = setTimeout(
+      () => this.close(CLOSE.refused, 'no connect frame in time'),
+      deps.limits.handshakeTimeoutMs,
+    );
+    socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
+    socket.on('pong', () => (this.#silentTicks = 0));
+    // `close` follows
+    socket.on('error', (err) => deps.logger.debug({ err, connId: this.#id }, 'socket error'));
+    socket.on('close', () => this.#end());
+    this.#sendEvent('connect.challenge', { nonce: randomUUID(), ts: deps.clock.now() });
+  }
+
+  /** Counts what arrives before the client is connected, so that nobody unknown fills the memory. */
+  countBytes(bytes: number): void {
+    if (this.#session !== undefined) return;
+    this.#receivedBytes += bytes;
+    if (this.#receivedBytes <= this.#deps.limits.preAuthBytes) return;
+    this.close(CLOSE.tooLarge, 'too much before connect');
+    // nothing more is read; the close frame still goes out
+    this.#socket.pause();
+  }
+
+  /** The heartbeat: tells the time, and ends a peer that did not answer the pings of two ticks. */
+  tick(): void {
+    if (this.#session === undefined) return;
+    this.#silentTicks += 1;
+    if (this.#silentTicks > 2) return this.#socket.terminate();
+    this.#sendEvent('tick', { ts: this.#deps.clock.now() });
+    this.#socket.ping();
+  }
+
+  /** Says why and closes; for a gateway that goes away. */
+  shutDown(reason: string): void {
+    if (this.#session !== undefined) this.#sendEvent('shutdown', { reason });
+    this.close(CLOSE.restart, reason);
+  }
+
+  close(code: number, reason: string): void {
+    // a close frame has room for 123 bytes
+    this.#socket.close(
+      code,
+      Buffer.from(reason)
+        .subarray(0, 120)
+        .toString()
+        .replace(/\uFFFD$/, ''),
+    );
+  }
+
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (isBinary) return this.close(CLOSE.notText, 'frames are text');
+    const { preAuthBytes, maxJsonDepth } = this.#deps.limits;
+    const text = toText(data);
+    if (this.#session === undefined && text.length > preAuthBytes)
+      return this.close(CLOSE.tooLarge, 'too much before connect');
+    const parsed = parseFrame(text, maxJsonDepth);
+    if (parsed.kind === 'request') {
+      if (this.#session === undefined) this.#connect(parsed.frame);
+      else void this.#answer(parsed.frame, this.#session);
+      return;
+    }
+    if (parsed.id !== undefined) this.#respondError(parsed.id, parsed.error);
+    if (this.#session === undefined) this.close(CLOSE.refused, 'the first frame must be connect');
+    else if (parsed.id === undefined) this.close(CLOSE.invalidFrame, parsed.error.message);
+  }
+
+  #connect(frame: RequestFrame): void {
+    const { limits, clock, version, startedAt, isReady } = this.#deps;
+    const result = judgeConnect(frame, { deps: this.#deps, peer: this.#peer });
+    if (!result.ok) {
+      const error = this.#respondError(frame.id, result.error);
+      return this.close(result.closeCode, error.message);
+    }
+    clearTimeout(this.#handshakeTimer);
+    this.#session = result.session;
+    const about = { connId: this.#id, version, startedAt, limits };
+    const hello = toHello(result.session, { ...about, isReady: isReady(), now: clock.now() });
+    this.#respond(frame.id, hello);
+    if (result.session.scopes.includes('operator.read')) this.#watch(result.session);
+  }
+
+  #watch({ protocol, caps }: ClientSession): void {
+    const sendEvent: Watcher['sendEvent'] = (event, payload) => this.#sendEventJson(event, payload);
+    this.#watcher = { protocol, caps, views: this.#views, sendEvent };
+    this.#deps.onWatcher(this.#watcher);
+  }
+
+  async #answer(frame: RequestFrame, session: ClientSession): Promise<void> {
+    if (this.#inFlight >= this.#deps.limits.maxInFlight)
+      return void this.#respondError(frame.id, tooManyInFlight(this.#inFlight));
+    this.#inFlight += 1;
+    try {
+      const payload = await this.#deps.dispatch(frame, {
+        scopes: session.scopes,
+        signal: this.#gone.signal,
+        respond: (first) => this.#respond(frame.id, first),
+        markStarted: (runId) => (this.#views.of(runId).isStarter = true),
+      });
+      this.#respond(frame.id, payload);
+    } catch (error) {
+      this.#respondError(frame.id, error);
+    } finally {
+      this.#inFlight -= 1;
+    }
+  }
+
+  #respond(id: string, payload: unknown): void {
+    this.#send(JSON.stringify({ type: 'res', id, ok: true, payload }));
+  }
+
+  /** The one place where this door turns what was thrown into an answer. */
+  #respondError(id: string, thrown: unknown): GatewayError {
+    const error = toGatewayError(thrown);
+    if (error.code === 'internal' && !this.#gone.signal.aborted)
+      this.#deps.logger.error({ err: thrown, connId: this.#id }, 'request failed');
+    this.#send(JSON.stringify({ type: 'res', id, ok: false, error: toWireError(error) }));
+    return error;
+  }
+
+  #sendEvent(event: EventName, payload: object): void {
+    this.#sendEventJson(event, JSON.stringify(payload));
+  }
+
+  #sendEventJson(event: EventName, payloadJson: string): void {
+    this.#seq += 1;
+    this.#send(`{"type":"event","event":"${event}","payload":${payloadJson},"seq":${this.#seq}}`);
+  }
+
+  #send(frame: string): void {
+    const socket = this.#socket;
+    if (socket.readyState !== socket.OPEN) return;
+    if (socket.bufferedAmount + frame.length <= this.#deps.limits.maxBufferedBytes)
+      return socket.send(frame);
+    // a close frame would wait behind everything that is not read
+    this.#deps.logger.warn(
+      { connId: this.#id, bufferedBytes: socket.bufferedAmount },
+      'slow reader cut off',
+    );
+    socket.terminate();
+  }
+
+  #end(): void {
+    clearTimeout(this.#handshakeTimer);
+    this.#gone.abort();
+    this.#deps.onGone(this, this.#watcher);
+  }
+}
+
+function toText(data: RawData): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString();
+  return data instanceof ArrayBuffer ? Buffer.from(data).toString() : data.toString();
+}
+
+function tooManyInFlight(count: number): GatewayError {
+  return new GatewayError(
+    'unavailable',
+    `${count} requests of this connection are unanswered; wait for one`,
+    { details: { code: 'TOO_MANY_IN_FLIGHT', retryAfterMs: 1000 } },
+  );
+}

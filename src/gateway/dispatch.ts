@@ -1,0 +1,91 @@
+/** One table: method → use case. Every request passes here: known name, scope, drain, parameters, call. */
+import type { OperatorCaller } from '../core/caller.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import type { RequestFrame } from '../protocol/frames.ts';
+import { METHODS, parseMethodName, parseMethodParams } from '../protocol/methods.ts';
+import type { MethodName, MethodParams } from '../protocol/methods.ts';
+import type { OperatorScope } from '../protocol/scopes.ts';
+import type { Services } from '../service/services.ts';
+import type { Clock } from '../util/clock.ts';
+import { acceptAgent, acceptChat } from './accept-message.ts';
+import type { CallContext } from './call-context.ts';
+import { invokeAs } from './invoke-tool.ts';
+import type { InvokeTool } from './invoke-tool.ts';
+
+/** Resolves with the payload of the (last) response; a rejection is the error response. */
+export type Dispatch = (frame: RequestFrame, context: CallContext) => Promise<unknown>;
+
+export interface DispatchDeps {
+  services: Services;
+  invokeTool: InvokeTool;
+  clock: Clock;
+  isReady: () => boolean;
+  isDraining: () => boolean;
+}
+
+type Handlers = {
+  [Name in MethodName]: (params: MethodParams[Name], context: CallContext) => Promise<unknown>;
+};
+
+export function createDispatch(deps: DispatchDeps): Dispatch {
+  const handlers = createHandlers(deps);
+  async function call<Name extends MethodName>(
+    method: Name,
+    { raw, context }: { raw: Record<string, unknown>; context: CallContext },
+  ): Promise<unknown> {
+    return handlers[method](parseMethodParams(method, raw), context);
+  }
+  return async (frame, context) => {
+    const method = parseMethodName(frame.method);
+    requireScope(method, context.scopes);
+    if (METHODS[method].isWork && deps.isDraining()) throw draining();
+    return call(method, { raw: frame.params ?? {}, context });
+  };
+}
+
+function createHandlers({
+  services,
+  invokeTool,
+  clock,
+  isReady,
+  isDraining,
+}: DispatchDeps): Handlers {
+  return {
+    health: async () => ({ ok: isReady() && !isDraining(), ts: clock.now() }),
+    status: () => services.status(),
+    'sessions.list': ({ includeGlobal: _global, includeUnknown: _unknown, ...query }) =>
+      services.listAllSessions(query),
+    'sessions.patch': async (patch) => ({ ok: true, ...(await services.patchSession(patch)) }),
+    'chat.send': (params, context) => acceptChat(services, { params, caller: toCaller(context) }),
+    'chat.history': (query) => services.readChatHistory(query),
+    agent: (params, context) =>
+      acceptAgent(services, { params, context, caller: toCaller(context) }),
+    'agent.wait': ({ runId, timeoutMs }, { signal }) =>
+      services.waitForRun(runId, { timeoutMs, signal }),
+    'agents.list': () => services.listConfiguredAgents(),
+    'tools.invoke': async (params) => ({
+      ok: true,
+      result: await invokeAs({ services, invokeTool }, params),
+    }),
+  };
+}
+
+function toCaller({ scopes }: CallContext): OperatorCaller {
+  return { type: 'operator', scopes };
+}
+
+/** Throws `forbidden` when the method needs a scope that is not there. */
+export function requireScope(method: MethodName, scopes: readonly OperatorScope[]): void {
+  const { scope } = METHODS[method];
+  if (scopes.includes(scope)) return;
+  throw new GatewayError('forbidden', `${method} needs the scope ${scope}`, {
+    details: { code: 'MISSING_SCOPE', missingScope: scope, requiredScopes: [scope] },
+  });
+}
+
+/** Returns the refusal of new work by a gateway that goes away. */
+export function draining(): GatewayError {
+  return new GatewayError('unavailable', 'the gateway is shutting down; try again in a moment', {
+    details: { code: 'DRAINING', retryAfterMs: 1000 },
+  });
+}

@@ -1,0 +1,124 @@
+/**
+ * Run events as `agent` and `chat` payloads (SPEC B10.5), for each protocol version. `seq` is added
+ * per connection, when the frame is written.
+ */
+import type { AgentPayload, ChatMessage, ChatPayload } from '../protocol/events.ts';
+import type { ProtocolVersion } from '../protocol/versions.ts';
+import type { RunEvent } from '../service/run-events.ts';
+import type { TextStep } from './run-text.ts';
+
+type WithoutSeq<Payload> = Payload extends unknown ? Omit<Payload, 'seq'> : never;
+export type AgentBody = WithoutSeq<AgentPayload>;
+export type ChatBody = WithoutSeq<ChatPayload>;
+type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { type: Type }>;
+
+/** What a connection is told of a step: everything so far when it was told nothing yet. */
+export interface TextView {
+  protocol: ProtocolVersion;
+  isFirst: boolean;
+}
+
+/** Returns the `chat` delta of a step, or undefined when this version skips it. */
+export function encodeChatDelta(
+  event: EventOf<'delta'>,
+  { step, view, now }: { step: TextStep; view: TextView; now: number },
+): ChatBody | undefined {
+  const base = { ...idsOf(event), state: 'delta' as const };
+  const message = toChatMessage(step.text, now);
+  if (view.protocol === 3)
+    return step.snapshotDelta === undefined ? undefined : { ...base, message };
+  if (step.replace) return { ...base, deltaText: step.text, replace: true, message };
+  return { ...base, deltaText: view.isFirst ? step.text : step.delta };
+}
+
+/** Returns the `agent` text event of a step, or undefined when this version skips it. */
+export function encodeAgentDelta(
+  event: EventOf<'delta'>,
+  { step, view, now }: { step: TextStep; view: TextView; now: number },
+): AgentBody | undefined {
+  const base = { ...idsOf(event), ts: now, stream: 'assistant' as const };
+  const { text, replace } = step;
+  if (view.protocol === 3) {
+    if (step.snapshotDelta === undefined) return undefined;
+    return { ...base, data: { text, delta: view.isFirst ? text : step.snapshotDelta } };
+  }
+  if (replace) return { ...base, data: { text, delta: text, replace } };
+  return { ...base, data: { delta: view.isFirst ? text : step.delta } };
+}
+
+/** Returns the closing `agent` text event, which has the whole reply. */
+export function encodeAgentText(
+  event: EventOf<'ended'>,
+  { delta, replace, now }: { delta: string; replace: boolean; now: number },
+): AgentBody {
+  const data = {
+    text: event.reply,
+    delta,
+    ...(replace ? { replace: true as const } : {}),
+    final: true as const,
+  };
+  return { ...idsOf(event), ts: now, stream: 'assistant', data };
+}
+
+export function encodeStart(event: EventOf<'started'>, now: number): AgentBody {
+  const { startedAt, attempt } = event;
+  const data = { phase: 'start' as const, startedAt, attempt };
+  return { ...idsOf(event), ts: now, stream: 'lifecycle', data };
+}
+
+export function encodeEnd(event: EventOf<'ended'>, now: number): AgentBody {
+  const { state, startedAt, endedAt, error } = event;
+  return {
+    ...idsOf(event),
+    ts: now,
+    stream: 'lifecycle',
+    data: {
+      phase: state === 'ok' ? 'end' : 'error',
+      outcome: state,
+      ...(startedAt === undefined ? {} : { startedAt }),
+      endedAt,
+      ...(error === undefined ? {} : { error }),
+    },
+  };
+}
+
+export function encodeTool(event: EventOf<'tool'>, now: number): AgentBody {
+  const { runId, sessionKey, type: _type, ...data } = event;
+  return { runId, sessionKey, ts: now, stream: 'tool', data };
+}
+
+/** Returns the closing `chat` event, or undefined when a delivery carries it. */
+export function encodeChatEnd(
+  event: EventOf<'ended'>,
+  protocol: ProtocolVersion,
+): ChatBody | undefined {
+  const base = idsOf(event);
+  const message = event.reply === '' ? {} : { message: toChatMessage(event.reply, event.endedAt) };
+  switch (event.state) {
+    case 'ok':
+      return event.delivered ? undefined : { ...base, state: 'final', ...message };
+    case 'aborted':
+      return { ...base, state: 'aborted', ...message };
+    case 'error':
+    case 'timeout':
+      return {
+        ...base,
+        state: 'error',
+        errorMessage: event.error ?? `the run ended with ${event.state}`,
+        ...(protocol === 3 ? {} : { errorKind: event.state }),
+      };
+  }
+}
+
+export function encodeChatDelivery(event: EventOf<'chat_delivery'>, now: number): ChatBody {
+  const { deliveryId, text } = event;
+  return { ...idsOf(event), state: 'final', message: toChatMessage(text, now), deliveryId };
+}
+
+function idsOf({ runId, sessionKey }: { runId: string; sessionKey: string }) {
+  return { runId, sessionKey };
+}
+
+function toChatMessage(text: string, timestamp: number): ChatMessage {
+  return { role: 'assistant', content: [{ type: 'text', text }], timestamp };
+}

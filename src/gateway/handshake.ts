@@ -1,0 +1,122 @@
+import { GatewayError } from '../protocol/errors.ts';
+import { EVENT_NAMES } from '../protocol/events.ts';
+import type { ConnectParams, HelloOk, RequestFrame } from '../protocol/frames.ts';
+import { METHOD_NAMES, parseConnectParams } from '../protocol/methods.ts';
+import { grantScopes } from '../protocol/scopes.ts';
+import type { OperatorScope } from '../protocol/scopes.ts';
+import { PROTOCOL_MAX, PROTOCOL_MIN, negotiateProtocol } from '../protocol/versions.ts';
+import type { ProtocolVersion } from '../protocol/versions.ts';
+import type { AuthLimiter, AuthPeer } from './auth-limiter.ts';
+import type { Authenticate } from './authenticate.ts';
+import type { GatewayLimits } from './limits.ts';
+
+/** WebSocket close codes the gateway uses. */
+export const CLOSE = {
+  normal: 1000,
+  protocolMismatch: 1002,
+  notText: 1003,
+  invalidFrame: 1007,
+  refused: 1008,
+  tooLarge: 1009,
+  restart: 1012,
+} as const;
+
+/** What a connected client is. */
+export interface ClientSession {
+  protocol: ProtocolVersion;
+  scopes: OperatorScope[];
+  caps: ReadonlySet<string>;
+  clientId: string;
+}
+export interface HandshakeDeps {
+  authenticate: Authenticate;
+  limiter: AuthLimiter;
+}
+export type HandshakeResult =
+  | { ok: true; session: ClientSession }
+  | { ok: false; error: unknown; closeCode: number };
+
+/**
+ * Judges the first frame of a connection. Order: it is `connect`, its parameters are well-formed, a
+ * version is common, the credential is right; nothing else is looked at before (BR-180).
+ */
+export function judgeConnect(
+  frame: RequestFrame,
+  { deps, peer }: { deps: HandshakeDeps; peer: AuthPeer },
+): HandshakeResult {
+  try {
+    if (frame.method !== 'connect') throw notConnected(frame.method);
+    const params = parseConnectParams(frame.params ?? {});
+    const protocol = negotiateProtocol(params);
+    if (protocol === undefined)
+      return { ok: false, error: noCommonVersion(params), closeCode: CLOSE.protocolMismatch };
+    deps.limiter.check(peer);
+    const held = authenticate(params, { deps, peer });
+    const scopes = grantScopes({ asked: params.scopes ?? [], held });
+    const caps = new Set(params.caps);
+    return { ok: true, session: { protocol, scopes, caps, clientId: params.client.id } };
+  } catch (error) {
+    return { ok: false, error, closeCode: CLOSE.refused };
+  }
+}
+
+function authenticate(
+  params: ConnectParams,
+  { deps, peer }: { deps: HandshakeDeps; peer: AuthPeer },
+): readonly OperatorScope[] {
+  try {
+    return deps.authenticate(params.auth ?? {});
+  } catch (error) {
+    deps.limiter.fail(peer);
+    throw error;
+  }
+}
+
+/** Returns the payload that answers `connect`. */
+export function toHello(
+  session: ClientSession,
+  about: {
+    connId: string;
+    version: string;
+    isReady: boolean;
+    now: number;
+    startedAt: number;
+    limits: GatewayLimits;
+  },
+): HelloOk {
+  const { limits, now } = about;
+  return {
+    type: 'hello-ok',
+    protocol: session.protocol,
+    server: { version: about.version, connId: about.connId },
+    features: { methods: [...METHOD_NAMES], events: [...EVENT_NAMES] },
+    snapshot: {
+      presence: [],
+      health: { ok: about.isReady, ts: now },
+      stateVersion: { presence: 0, health: 0 },
+      uptimeMs: now - about.startedAt,
+    },
+    auth: { role: 'operator', scopes: session.scopes },
+    policy: {
+      maxPayload: limits.maxPayloadBytes,
+      maxBufferedBytes: limits.maxBufferedBytes,
+      tickIntervalMs: limits.tickIntervalMs,
+    },
+  };
+}
+
+function notConnected(method: string): GatewayError {
+  return new GatewayError('unauthorized', `${method}: the first frame must be connect`, {
+    details: { code: 'NOT_CONNECTED', recommendedNextStep: 'connect' },
+  });
+}
+
+function noCommonVersion({ minProtocol, maxProtocol }: ConnectParams): GatewayError {
+  return new GatewayError(
+    'invalid_request',
+    `no common protocol version: the client speaks ${minProtocol} to ${maxProtocol}, the gateway ${PROTOCOL_MIN} to ${PROTOCOL_MAX}`,
+    {
+      details: { code: 'PROTOCOL_MISMATCH', minProtocol: PROTOCOL_MIN, maxProtocol: PROTOCOL_MAX },
+    },
+  );
+}

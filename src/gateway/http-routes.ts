@@ -1,0 +1,160 @@
+/**
+ * The HTTP door on the same port: `GET /healthz`, `GET /readyz` (without credentials, they say only ok
+ * or not), `POST /tools/invoke` (bearer).
+ */
+import type { HttpBindings } from '@hono/node-server';
+import { Hono } from 'hono';
+import type { Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { ERROR_CODES, GatewayError, toGatewayError } from '../protocol/errors.ts';
+import { parseMethodParams } from '../protocol/methods.ts';
+import { expandScopes } from '../protocol/scopes.ts';
+import type { Services } from '../service/services.ts';
+import type { Logger } from '../util/logger.ts';
+import type { AuthLimiter, AuthPeer } from './auth-limiter.ts';
+import type { Authenticate } from './authenticate.ts';
+import { draining, requireScope } from './dispatch.ts';
+import { isOfferedOverHttp } from './http-tool-policy.ts';
+import type { HttpToolPolicy } from './http-tool-policy.ts';
+import { invokeAs } from './invoke-tool.ts';
+import type { InvokeTool } from './invoke-tool.ts';
+import type { GatewayLimits } from './limits.ts';
+import { parseJson } from './parse-json.ts';
+
+export interface HttpRouteDeps {
+  services: Services;
+  invokeTool: InvokeTool;
+  toolPolicy: HttpToolPolicy;
+  authenticate: Authenticate;
+  limiter: AuthLimiter;
+  limits: GatewayLimits;
+  logger: Logger;
+  isReady: () => boolean;
+  isDraining: () => boolean;
+  /** why a page or name may not use this gateway */
+  refusedOrigin: (headers: {
+    origin?: string | undefined;
+    host?: string | undefined;
+  }) => string | undefined;
+}
+type Env = { Bindings: HttpBindings };
+type HttpStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500 | 503;
+
+export function createHttpRoutes(deps: HttpRouteDeps): Hono<Env> {
+  const app = new Hono<Env>();
+  app.get('/healthz', (c) => c.json({ ok: true }));
+  app.get('/readyz', (c) => {
+    const ok = deps.isReady() && !deps.isDraining();
+    return c.json({ ok }, ok ? 200 : 503);
+  });
+  const limit = bodyLimit({
+    maxSize: deps.limits.httpBodyBytes,
+    onError: () => {
+      throw new GatewayError(
+        'too_large',
+        `the body is larger than ${deps.limits.httpBodyBytes} bytes`,
+      );
+    },
+  });
+  app.post(
+    '/tools/invoke',
+    async (c, next) => (admit(deps, c), next()),
+    limit,
+    (c) => invoke(deps, c),
+  );
+  app.all('/healthz', (c) => notAllowed(c, 'GET'));
+  app.all('/readyz', (c) => notAllowed(c, 'GET'));
+  app.all('/tools/invoke', (c) => notAllowed(c, 'POST'));
+  app.notFound((c) => refuse(c, { status: 404, type: 'not_found', message: 'no such path' }));
+  app.onError((error, c) => toRefusal(deps, { error, c }));
+  return app;
+}
+
+/** Everything that is judged before the body is read. */
+function admit(deps: HttpRouteDeps, c: Context<Env>): void {
+  const peer: AuthPeer = {
+    address: c.env.incoming.socket.remoteAddress ?? '',
+    origin: c.req.header('origin'),
+  };
+  const refused = deps.refusedOrigin({ origin: peer.origin, host: c.req.header('host') });
+  if (refused !== undefined) throw new GatewayError('forbidden', refused);
+  if (hasSecretInQuery(c.req.url)) throw secretInQuery();
+  deps.limiter.check(peer);
+  requireScope('tools.invoke', heldScopes(deps, { c, peer }));
+  if (deps.isDraining()) throw draining();
+}
+
+function heldScopes(deps: HttpRouteDeps, { c, peer }: { c: Context<Env>; peer: AuthPeer }) {
+  const secret = /^Bearer +(.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
+  try {
+    return expandScopes(deps.authenticate({ token: secret, password: secret }));
+  } catch (error) {
+    deps.limiter.fail(peer);
+    throw error;
+  }
+}
+
+async function invoke(deps: HttpRouteDeps, c: Context<Env>): Promise<Response> {
+  const body = parseJson(await c.req.text(), deps.limits.maxJsonDepth);
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new GatewayError(
+      'invalid_request',
+      'the body must be an object {tool, args?, sessionKey?}',
+    );
+  const params = parseMethodParams('tools.invoke', { ...body });
+  if (!isOfferedOverHttp(params.tool, deps.toolPolicy))
+    throw new GatewayError(
+      'unknown_name',
+      `the tool ${params.tool} is not offered over HTTP; gateway.tools.allow can open it`,
+    );
+  return c.json({ ok: true, result: await invokeAs(deps, params) });
+}
+
+/** Names that would put a secret into logs and histories when they stood in an address. */
+const SECRET_NAMES = ['token', 'access_token', 'password', 'auth', 'key', 'api_key'];
+
+/** Returns whether an address carries a secret in its query, which no door accepts. */
+export function hasSecretInQuery(url: string): boolean {
+  const query = new URLSearchParams(url.split('?', 2)[1] ?? '');
+  return SECRET_NAMES.some((name) => query.has(name));
+}
+
+export function secretInQuery(): GatewayError {
+  return new GatewayError(
+    'invalid_request',
+    'a secret in the address is refused; send Authorization: Bearer, or connect with auth.token',
+  );
+}
+
+/** The one place where this door turns what was thrown into an answer. */
+function toRefusal(
+  deps: HttpRouteDeps,
+  { error: thrown, c }: { error: unknown; c: Context<Env> },
+): Response {
+  const error = toGatewayError(thrown);
+  if (error.code === 'internal')
+    deps.logger.error({ err: thrown, path: c.req.path }, 'request failed');
+  const retryAfterMs = error.details?.['retryAfterMs'];
+  if (typeof retryAfterMs === 'number')
+    c.header('Retry-After', String(Math.ceil(retryAfterMs / 1000)));
+  if (error.code === 'unauthorized') c.header('WWW-Authenticate', 'Bearer');
+  const isRateLimited = error.details?.['code'] === 'AUTH_RATE_LIMITED';
+  return refuse(c, {
+    status: isRateLimited ? 429 : ERROR_CODES[error.code].httpStatus,
+    type: isRateLimited ? 'rate_limited' : error.code,
+    message: error.message,
+  });
+}
+
+function notAllowed(c: Context<Env>, allow: string): Response {
+  c.header('Allow', allow);
+  const message = `${c.req.path} takes ${allow} only`;
+  return refuse(c, { status: 405, type: 'method_not_allowed', message });
+}
+
+function refuse(
+  c: Context<Env>,
+  { status, type, message }: { status: HttpStatus; type: string; message: string },
+): Response {
+  return c.json({ ok: false, error: { type, message } }, status);
+}

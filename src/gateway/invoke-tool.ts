@@ -1,0 +1,23 @@
+import type { SessionCaller } from '../core/caller.ts';
+import type { MethodParams } from '../protocol/methods.ts';
+import type { Services } from '../service/services.ts';
+
+/**
+ * Calls a tool as a session. Contract: resolves with the tool's own JSON, its refusals included;
+ * rejects `unknown_name` (or `not_found`) for a tool that does not exist or that the session's tool policy closes.
+ */
+export type InvokeTool = (call: {
+  caller: SessionCaller;
+  tool: string;
+  args: Record<string, unknown>;
+}) => Promise<unknown>;
+
+/** Resolves the session that the call acts as, then calls the tool (A1). */
+export async function invokeAs(
+  { services, invokeTool }: { services: Pick<Services, 'resolveCaller'>; invokeTool: InvokeTool },
+  { tool, args, sessionKey, idempotencyKey }: MethodParams['tools.invoke'],
+): Promise<unknown> {
+  const caller = await services.resolveCaller(sessionKey);
+  const key = idempotencyKey === undefined ? {} : { idempotencyKey };
+  return invokeTool({ caller: { ...caller, ...key }, tool, args });
+}

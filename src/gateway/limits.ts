@@ -1,0 +1,37 @@
+/** Bounds of the door. Nothing a client does may grow without one. */
+export interface GatewayLimits {
+  /** one frame of a connected client, bytes */
+  maxPayloadBytes: number;
+  /** everything a client may send before it is connected, bytes */
+  preAuthBytes: number;
+  /** what may wait for one slow reader before it is cut off, bytes */
+  maxBufferedBytes: number;
+  /** nesting of a frame or body */
+  maxJsonDepth: number;
+  /** body of an HTTP call, bytes */
+  httpBodyBytes: number;
+  maxConnections: number;
+  /** unanswered requests of one connection */
+  maxInFlight: number;
+  handshakeTimeoutMs: number;
+  tickIntervalMs: number;
+  /** wrong credentials of one address within `authWindowMs` before it is locked out for `authLockoutMs` */
+  authFailures: number;
+  authWindowMs: number;
+  authLockoutMs: number;
+}
+
+export const DEFAULT_LIMITS: GatewayLimits = {
+  maxPayloadBytes: 25 * 1024 * 1024,
+  preAuthBytes: 64 * 1024,
+  maxBufferedBytes: 50 * 1024 * 1024,
+  maxJsonDepth: 64,
+  httpBodyBytes: 2 * 1024 * 1024,
+  maxConnections: 1000,
+  maxInFlight: 1000,
+  handshakeTimeoutMs: 15_000,
+  tickIntervalMs: 15_000,
+  authFailures: 10,
+  authWindowMs: 60_000,
+  authLockoutMs: 300_000,
+};

@@ -1,0 +1,30 @@
+import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import { requestFrame } from '../protocol/frames.ts';
+import type { RequestFrame } from '../protocol/frames.ts';
+import { parseJson } from './parse-json.ts';
+
+export type ParsedFrame =
+  | { kind: 'request'; frame: RequestFrame }
+  /** `id` is there when the frame said which request is wrong, so that it can be answered */
+  | { kind: 'invalid'; id?: string; error: GatewayError };
+
+/** Returns the request of a text frame, or what is wrong with it. */
+export function parseFrame(text: string, maxDepth: number): ParsedFrame {
+  let json: unknown;
+  try {
+    json = parseJson(text, maxDepth);
+  } catch (error) {
+    return { kind: 'invalid', error: toGatewayError(error) };
+  }
+  const parsed = requestFrame.safeParse(json);
+  if (parsed.success) return { kind: 'request', frame: parsed.data };
+  const issue = parsed.error.issues[0];
+  const error = new GatewayError(
+    'invalid_request',
+    `frame: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not valid'}; a request is {type:"req", id, method, params?}`,
+  );
+  const id = requestFrame.shape.id.safeParse(
+    typeof json === 'object' && json !== null && 'id' in json ? json.id : undefined,
+  );
+  return id.success ? { kind: 'invalid', id: id.data, error } : { kind: 'invalid', error };
+}

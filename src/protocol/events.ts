@@ -1,0 +1,90 @@
+/** What the gateway sends unasked (SPEC B10.5). Events are live only; nobody may rely on one that a row does not also say. */
+import type { RunOutcome } from './words.ts';
+
+export const EVENT_NAMES = [
+  'connect.challenge',
+  'agent',
+  'chat',
+  'sessions.changed',
+  'tick',
+  'shutdown',
+] as const;
+export type EventName = (typeof EVENT_NAMES)[number];
+
+export interface ChallengePayload {
+  nonce: string;
+  ts: number;
+}
+export interface TickPayload {
+  ts: number;
+}
+export interface ShutdownPayload {
+  reason: string;
+}
+export interface SessionsChangedPayload {
+  sessionKey: string;
+  ts: number;
+}
+
+/** `seq` counts the events of one run and kind on one connection, from 1. */
+interface OfRun {
+  runId: string;
+  sessionKey: string;
+  seq: number;
+}
+
+export interface ChatMessage {
+  role: 'assistant';
+  content: { type: 'text'; text: string }[];
+  timestamp: number;
+}
+export type ChatPayload = OfRun &
+  (
+    | {
+        state: 'delta';
+        /** protocol 4: what to append; the whole text when `replace` is true, and in the first event */
+        deltaText?: string;
+        /** protocol 4: drop what was shown before */
+        replace?: true;
+        /** protocol 3: always, cumulative; protocol 4: only with `replace` */
+        message?: ChatMessage;
+      }
+    | {
+        state: 'final';
+        /** absent = the run answered with silence */ message?: ChatMessage;
+        deliveryId?: string;
+      }
+    | { state: 'error'; errorMessage: string; /** protocol 4 */ errorKind?: 'error' | 'timeout' }
+    | { state: 'aborted'; message?: ChatMessage }
+  );
+
+export type AgentPayload = OfRun & { ts: number } & (
+    | {
+        stream: 'lifecycle';
+        data:
+          | { phase: 'start'; startedAt: number; attempt: number }
+          | {
+              phase: 'end' | 'error';
+              outcome: RunOutcome;
+              startedAt?: number;
+              endedAt: number;
+              error?: string;
+            };
+      }
+    | {
+        stream: 'assistant';
+        /** `text` is the whole text so far: protocol 3 always, protocol 4 after `replace` and at the end */
+        data: { delta: string; text?: string; replace?: true; final?: true };
+      }
+    | {
+        stream: 'tool';
+        data: {
+          phase: 'start' | 'end';
+          name: string;
+          toolCallId: string;
+          args?: unknown;
+          result?: unknown;
+          isError?: boolean;
+        };
+      }
+  );

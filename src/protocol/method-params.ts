@@ -1,0 +1,126 @@
+/** The parameters of the gateway methods (SPEC B10.4), and those that are documented but not supported yet. */
+import { z } from 'zod';
+import { SESSION_KINDS, THINKING_LEVELS } from './words.ts';
+
+const filled = z.string().regex(/\S/, 'must not be blank');
+const name = filled.max(1024);
+const flag = z.boolean().exactOptional();
+const count = z.int().min(1).exactOptional();
+const idempotencyKey = filled.max(256);
+const durationMs = z.number().min(0);
+
+export const healthParams = z.strictObject({ probe: flag });
+export const noParams = z.strictObject({});
+
+export const sessionsListParams = z.strictObject({
+  limit: count,
+  cursor: name.exactOptional(),
+  activeMinutes: z.number().gt(0).exactOptional(),
+  messageLimit: z.int().min(0).exactOptional(),
+  kinds: z.array(z.enum(SESSION_KINDS)).exactOptional(),
+  agentId: name.exactOptional(),
+  label: name.exactOptional(),
+  search: name.exactOptional(),
+  spawnedBy: name.exactOptional(),
+  state: z.enum(['idle', 'queued', 'running', 'waiting']).exactOptional(),
+  archived: flag,
+  // taken and without effect (A4)
+  includeGlobal: flag,
+  includeUnknown: flag,
+});
+
+const clearable = name.nullable().exactOptional();
+export const sessionsPatchParams = z.strictObject({
+  key: name,
+  label: clearable,
+  displayName: clearable,
+  model: clearable,
+  thinkingLevel: z.enum(THINKING_LEVELS).nullable().exactOptional(),
+  verboseLevel: clearable,
+  reasoningLevel: clearable,
+  elevatedLevel: clearable,
+  sendPolicy: z.enum(['allow', 'deny']).nullable().exactOptional(),
+});
+
+export const chatSendParams = z.strictObject({
+  sessionKey: name,
+  message: filled,
+  thinking: z.enum(THINKING_LEVELS).exactOptional(),
+  deliver: flag,
+  timeoutMs: durationMs.exactOptional(),
+  idempotencyKey,
+});
+
+export const chatHistoryParams = z.strictObject({
+  sessionKey: name,
+  limit: count,
+  maxChars: count,
+});
+
+export const agentParams = z
+  .strictObject({
+    message: filled,
+    agentId: name.exactOptional(),
+    sessionKey: name.exactOptional(),
+    sessionId: name.exactOptional(),
+    to: name.exactOptional(),
+    deliver: flag,
+    bestEffortDeliver: flag,
+    channel: name.exactOptional(),
+    accountId: name.exactOptional(),
+    threadId: name.exactOptional(),
+    thinking: z.enum(THINKING_LEVELS).exactOptional(),
+    model: name.exactOptional(),
+    /** seconds; limits the run, 0 = no limit */
+    timeout: z.number().min(0).exactOptional(),
+    label: name.exactOptional(),
+    extraSystemPrompt: z.string().exactOptional(),
+    idempotencyKey,
+  })
+  .refine((given) => given.sessionKey === undefined || given.sessionId === undefined, {
+    path: ['sessionId'],
+    message: 'give sessionKey or sessionId, not both',
+  });
+
+export const agentWaitParams = z.strictObject({
+  runId: filled.max(256),
+  timeoutMs: durationMs.default(30_000),
+});
+
+export const toolsInvokeParams = z.strictObject({
+  tool: filled.max(128),
+  args: z.record(z.string(), z.unknown()).default({}),
+  sessionKey: name.default('main'),
+  idempotencyKey: idempotencyKey.exactOptional(),
+});
+
+const LATER = 'not supported yet; leave it out';
+
+/** Documented parameters that are refused by name (A3), with what to say. */
+export const REFUSED_PARAMS: Record<string, Record<string, string>> = {
+  connect: {
+    device: 'device identity is not supported yet; connect with auth.token or auth.password alone',
+    commands: LATER,
+    permissions: LATER,
+  },
+  'sessions.list': {
+    offset: 'not supported; use cursor',
+    includeDerivedTitles: LATER,
+    includeLastMessage: 'not supported; use messageLimit: 1',
+  },
+  'sessions.patch': {
+    queueMode: LATER,
+    spawnedBy: 'written once, at the spawn; it cannot be patched',
+    spawnDepth: 'written once, at the spawn; it cannot be patched',
+  },
+  'chat.send': { attachments: LATER },
+  agent: {
+    lane: LATER,
+    replyTo: 'not supported yet; use to',
+    spawnedBy: 'written once, by sessions_spawn; it cannot be claimed',
+    inputProvenance: 'set by the gateway alone; it cannot be claimed',
+    internalEvents: LATER,
+    attachments: LATER,
+  },
+  'tools.invoke': { action: 'not supported yet; put it into args', dryRun: LATER },
+};
