@@ -64,7 +64,7 @@ const agentShape = {
   name: option(z.string().optional(), 'Name for people.'),
   workspace: option(
     z.string().min(1).optional(),
-    'Folder of its files. Default: `<state>/workspace` for the default agent, `<state>/workspace-<id>` for others.',
+    'Folder of its files. Default: `agents.defaults.workspace`, with `-<id>` added unless it is the default agent.',
   ),
   model: option(modelChoice(), 'Model of its sessions. Default: `agents.defaults.model`.'),
   thinking: option(
@@ -116,7 +116,7 @@ export const agentOptions = section({
   defaults: section({
     workspace: option(
       z.string().min(1).optional(),
-      'Folder of the files of agents without their own. Default: `<state>/workspace`.',
+      'Folder of the default agent’s files; the others get it with `-<id>` added. Default: `<state>/workspace`.',
     ),
     model: option(
       modelChoice(),
