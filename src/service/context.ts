@@ -2,10 +2,14 @@
 import type { AgentRuntime, AgentTool } from '../agent/runtime.ts';
 import type { ChannelAdapter } from '../channels/channel.ts';
 import type { Config } from '../protocol/options/config.ts';
+import type { SessionRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
+import type { ActiveRuns } from './active-runs.ts';
 import type { RunEvents } from './run-events.ts';
+import type { RunWatch } from './run-watch.ts';
+import type { Slots } from './slots.ts';
 
 export interface ServiceContext {
   store: Store;
@@ -16,6 +20,8 @@ export interface ServiceContext {
   events: RunEvents;
   /** absolute path; transcripts and workspaces live below it */
   stateDir: string;
+  /** seals page cursors; the same after a restart, so that a page can be followed across it */
+  cursorSecret: string;
 }
 
 /** What the parts that run turns and send texts need on top. */
@@ -24,7 +30,16 @@ export interface RunContext extends ServiceContext {
   bootId: string;
   startedAt: number;
   runtimeFor(provider: string): AgentRuntime;
-  /** tools by name; which of them a session is offered is decided by tool policy */
-  tools: () => ReadonlyMap<string, AgentTool>;
+  /** tools by name as this session would see them; which of them it is offered is decided by tool policy */
+  toolsOf(session: SessionRow): ReadonlyMap<string, AgentTool>;
   channels: ReadonlyMap<string, ChannelAdapter>;
+}
+
+/** What the use cases that accept and wait need on top: the runs of this process and their slots. */
+export interface RunServices extends RunContext {
+  activeRuns: ActiveRuns;
+  slots: Slots;
+  watch: RunWatch;
+  /** a slot has come free */
+  wakeScheduler(): void;
 }

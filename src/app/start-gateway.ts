@@ -1,0 +1,197 @@
+/** The composition root: builds the concrete parts, starts them in order, stops them in reverse. */
+import { createHash, randomUUID } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createEmbeddedRuntime } from '../agent/embedded/create-embedded-runtime.ts';
+import { createScriptedRuntime } from '../agent/scripted/create-scripted-runtime.ts';
+import type { AgentTool } from '../agent/runtime.ts';
+import { createWorkspaceTools } from '../agent/tools/create-workspace-tools.ts';
+import { createWebchat } from '../channels/webchat/create-webchat.ts';
+import type { Environment } from '../config/env-references.ts';
+import { bindAddress, loadConfig, type LoadedConfig, type LoadOptions } from '../config/load-config.ts';
+import { ensureGatewayToken } from '../config/gateway-token.ts';
+import { spawnTargets } from '../core/agents.ts';
+import { SCRIPTED_MODEL } from '../core/models.ts';
+import { createGateway, type Gateway } from '../gateway/create-gateway.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import { createServices, type ServiceHost } from '../service/create-services.ts';
+import type { RunContext } from '../service/context.ts';
+import { createRunEvents } from '../service/run-events.ts';
+import { lockState } from '../store/sqlite/lock-state.ts';
+import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
+import type { Store } from '../store/store.ts';
+import { createSessionTools } from '../tools/create-session-tools.ts';
+import { createToolInvoker } from '../tools/create-tool-invoker.ts';
+import { systemClock } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import { createLogger } from './create-logger.ts';
+import { TRUNKLINE_VERSION } from './version.ts';
+
+export interface StartOptions extends LoadOptions {
+  logger?: Logger | undefined;
+  /** wraps the store; crash tests stop the process around a named unit of work */
+  wrapStore?: ((store: Store) => Store) | undefined;
+}
+
+export interface RunningGateway {
+  url: string;
+  port: number;
+  token: string | undefined;
+  stateDir: string;
+  /** what the scripted runtime stands in for; undefined when a model is configured */
+  notice: string | undefined;
+  /** Stops taking work, hands over and closes. May be called twice. */
+  stop(reason?: string): Promise<void>;
+}
+
+/** Runs that have not ended by then go on at the next start. */
+const STOP_GRACE_MS = 5000;
+
+/** Starts a gateway and resolves when it answers. Rejects with one clear error; then nothing is left running. */
+export async function startGateway(options: StartOptions = {}): Promise<RunningGateway> {
+  const loaded = loadConfig(options);
+  const env = options.env ?? process.env;
+  const logger = options.logger ?? createLogger(env['TRUNKLINE_LOG_LEVEL'] ?? 'info');
+  for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
+  const lock = lockState(loaded.stateDir);
+  const store = await openStore(loaded, { logger, wrap: options.wrapStore }).catch((error: unknown) => {
+    lock.release();
+    throw error;
+  });
+  const release = async (): Promise<void> => {
+    await store.close();
+    lock.release();
+  };
+  try {
+    return await startOn(store, { loaded, logger, env, release });
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+async function openStore(
+  loaded: LoadedConfig,
+  { logger, wrap }: { logger: Logger; wrap: StartOptions['wrapStore'] },
+): Promise<Store> {
+  const store = await Promise.resolve(
+    openSqliteStore({ path: join(loaded.stateDir, 'trunkline.db'), clock: systemClock, logger }),
+  );
+  return wrap === undefined ? store : wrap(store);
+}
+
+async function startOn(
+  store: Store,
+  {
+    loaded,
+    logger,
+    env,
+    release,
+  }: {
+    loaded: LoadedConfig;
+    logger: Logger;
+    env: Environment;
+    release: () => Promise<void>;
+  },
+): Promise<RunningGateway> {
+  const { config, stateDir } = loaded;
+  const { mode, password } = config.gateway.auth;
+  if (mode === 'trusted-proxy') {
+    throw new GatewayError('unsupported', 'gateway.auth.mode: trusted-proxy is not supported yet');
+  }
+  const token = mode === 'token' ? ensureGatewayToken(loaded, { env }).token : undefined;
+  const secret = token ?? password ?? stateDir;
+  const { context, host, invokeTool } = buildServices(store, { loaded, logger, secret });
+  let isReady = false;
+  await host.start();
+  const gateway = createGateway({
+    services: host.services,
+    events: context.events,
+    invokeTool,
+    auth: { mode, token, password },
+    host: bindAddress(config.gateway.bind),
+    port: config.gateway.port,
+    logger,
+    health: { isReady: () => isReady },
+    toolPolicy: config.gateway.tools,
+    version: TRUNKLINE_VERSION,
+  });
+  try {
+    isReady = true;
+    const { url, port } = await gateway.listen();
+    writeFileSync(loaded.urlPath, `${url}\n`, { mode: 0o600 });
+    logger.info({ url, stateDir }, 'gateway ready');
+    const stop = stopOnce({ gateway, host, release, urlFile: loaded.urlPath });
+    return { url, port, token, stateDir, notice: noticeOf(loaded), stop };
+  } catch (error) {
+    await host.stop(0);
+    throw error;
+  }
+}
+
+function buildServices(
+  store: Store,
+  { loaded, logger, secret }: { loaded: LoadedConfig; logger: Logger; secret: string },
+): { context: RunContext; host: ServiceHost; invokeTool: ReturnType<typeof createToolInvoker> } {
+  const { config, stateDir } = loaded;
+  const currentConfig = () => config;
+  const events = createRunEvents((err) => logger.error({ err }, 'an event listener failed'));
+  const scripted = createScriptedRuntime();
+  const embedded = createEmbeddedRuntime({ providers: () => config.models.providers, logger });
+  const webchat = createWebchat((part) =>
+    events.emit({
+      type: 'chat_delivery',
+      runId: part.runId ?? part.idempotencyKey,
+      sessionKey: part.sessionKey,
+      deliveryId: part.idempotencyKey,
+      text: part.text,
+    }),
+  );
+  const tools = new Map<string, AgentTool>();
+  const context: RunContext = {
+    store,
+    config: currentConfig,
+    clock: systemClock,
+    logger,
+    events,
+    stateDir,
+    cursorSecret: createHash('sha256').update(`cursor ${secret}`).digest('hex'),
+    bootId: randomUUID(),
+    startedAt: systemClock.now(),
+    runtimeFor: (provider) => (provider === SCRIPTED_MODEL.provider ? scripted : embedded),
+    toolsOf: () => tools,
+    channels: new Map([[webchat.id, webchat]]),
+  };
+  const host = createServices(context);
+  const sessionTools = createSessionTools({
+    services: host.services,
+    logger,
+    runContext: host.runPosition,
+    spawnTargets: (agentId) => spawnTargets(config, agentId),
+  });
+  for (const tool of [...sessionTools, ...createWorkspaceTools()]) tools.set(tool.spec.name, tool);
+  const invokeTool = createToolInvoker({ services: host.services, store, config: currentConfig, logger });
+  return { context, host, invokeTool };
+}
+
+function noticeOf({ config }: LoadedConfig): string | undefined {
+  if (Object.keys(config.models.providers).length > 0) return undefined;
+  return 'no model provider is configured: agents run on the scripted runtime, which answers by script and is no model (set models.providers, OPENAI_API_KEY or ANTHROPIC_API_KEY)';
+}
+
+function stopOnce(parts: {
+  gateway: Gateway;
+  host: ServiceHost;
+  release: () => Promise<void>;
+  urlFile: string;
+}): RunningGateway['stop'] {
+  let stopping: Promise<void> | undefined;
+  const stop = async (reason: string): Promise<void> => {
+    parts.gateway.drain(reason);
+    await parts.host.stop(STOP_GRACE_MS);
+    await parts.gateway.close();
+    rmSync(parts.urlFile, { force: true });
+    await parts.release();
+  };
+  return (reason = 'stopped') => (stopping ??= stop(reason));
+}

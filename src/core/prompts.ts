@@ -1,0 +1,89 @@
+/**
+ * The bracketed markers that tell a model where a routed turn comes from (A15), and the prompts of
+ * the turns that the gateway starts itself (A10, A18). All of it is built in memory for the model
+ * call; none of it is stored or delivered.
+ */
+import type { Provenance } from '../protocol/message.ts';
+
+/** The stored text of an announce turn's user message; what the model sees is built around it. */
+export const EXCHANGE_ANNOUNCE_TEXT = 'Agent-to-agent announce step.';
+export const SPAWN_ANNOUNCE_TEXT = 'Sub-agent announce step.';
+
+/** Returns the short marker in front of a routed message of an earlier turn. */
+export function routedMarker(provenance: Provenance): string {
+  return `[inter-session message from ${provenance.sourceSessionKey} via ${provenance.sourceTool}; from an agent, not a person]`;
+}
+
+/** Returns the context of a primary `sessions_send` run (B5.3). */
+export function primaryContext(context: {
+  requesterKey: string;
+  requesterChannel: string | undefined;
+  targetKey: string;
+  targetChannel: string | undefined;
+}): string {
+  return `[inter-session message from ${sideOf(context.requesterKey, context.requesterChannel)} to ${sideOf(context.targetKey, context.targetChannel)} via sessions_send; from an agent, not a person. Your reply goes back to it.]`;
+}
+
+/** Returns the context of a child's task. */
+export function taskContext(context: { requesterKey: string; label: string | null }): string {
+  const label = context.label === null ? '' : ` "${oneLine(context.label)}"`;
+  return `[task${label} from ${context.requesterKey} via sessions_spawn. Your final reply is its result; it is announced for you.]`;
+}
+
+/** Returns the context of one reply-back turn (B5.4). */
+export function exchangeTurnContext(context: {
+  role: 'requester' | 'target';
+  requesterKey: string;
+  targetKey: string;
+  turn: number;
+  maxTurns: number;
+}): string {
+  const peer = context.role === 'requester' ? context.targetKey : context.requesterKey;
+  return `[Agent-to-agent reply step: turn ${context.turn} of ${context.maxTurns}. You are the ${context.role} (requester ${context.requesterKey}, target ${context.targetKey}); ${peer} says the text below. Your reply goes to it alone. Answer exactly REPLY_SKIP to end the exchange.]`;
+}
+
+/** Returns the whole prompt of an exchange's announce turn (B5.5). */
+export function exchangeAnnouncePrompt(context: {
+  requesterKey: string;
+  channel: string;
+  requestText: string;
+  firstReply: string;
+  latestReply: string | null;
+}): string {
+  const parts = [
+    `[Agent-to-agent announce step: the exchange with ${context.requesterKey} is over. What you answer now is posted to your ${context.channel} chat. Answer exactly ANNOUNCE_SKIP to post nothing.]`,
+    quoted('Original request', context.requestText),
+    quoted('Your first reply', context.firstReply),
+  ];
+  if (context.latestReply !== null && context.latestReply !== context.firstReply) {
+    parts.push(quoted('Latest reply', context.latestReply));
+  }
+  return parts.join('\n');
+}
+
+/** Returns the whole prompt of a child's announce turn (B7.7). */
+export function spawnAnnouncePrompt(context: {
+  requesterKey: string;
+  channel: string | undefined;
+  task: string;
+  reply: string;
+}): string {
+  const where = context.channel === undefined ? 'its transcript' : `its ${context.channel} chat`;
+  return [
+    `[Announce step: your task for ${context.requesterKey} has ended. Sum the outcome up for ${where}: what you answer now is posted as the Result. Answer exactly ANNOUNCE_SKIP to post nothing.]`,
+    quoted('Task', context.task),
+    quoted('Your final reply', context.reply === '' ? '(empty)' : context.reply),
+  ].join('\n');
+}
+
+function sideOf(key: string, channel: string | undefined): string {
+  return channel === undefined ? key : `${key} (${channel})`;
+}
+
+function quoted(title: string, text: string): string {
+  return `${title}:\n${text}`;
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/gu, ' ').slice(0, 80);
+}

@@ -1,0 +1,119 @@
+/** Joins the use cases and the machinery behind them: what `app/` starts and stops, and the doors call. */
+import { createActiveRuns } from './active-runs.ts';
+import { acceptMessage } from './accept-message.ts';
+import { advanceExchange } from './advance-exchange.ts';
+import { announceSpawn } from './announce-spawn.ts';
+import type { RunContext, RunServices } from './context.ts';
+import { deliver } from './deliver.ts';
+import { expireRun } from './expire-run.ts';
+import { createJobRunner, type JobHandler } from './job-runner.ts';
+import { listAgents } from './list-agents.ts';
+import { listSessions } from './list-sessions.ts';
+import { listAllSessions, listConfiguredAgents, readChatHistory, readStatus } from './operator-views.ts';
+import { patchSession } from './patch-session.ts';
+import { readHistory } from './read-history.ts';
+import { recover } from './recover.ts';
+import { resolveCaller } from './resolve-caller.ts';
+import { createRunWatch } from './run-watch.ts';
+import { createScheduler } from './scheduler.ts';
+import { sendMessage } from './send-message.ts';
+import type { Services } from './services.ts';
+import { createSlots } from './slots.ts';
+import { spawnSession } from './spawn-session.ts';
+import { waitForRun } from './wait-for-run.ts';
+import type { Config } from '../protocol/options/config.ts';
+import type { RunClass } from '../protocol/words.ts';
+
+/** Agent-to-agent turns at a time: their own pool, so that they never wait for people's messages. */
+const NESTED_CAP = 16;
+
+export interface ServiceHost {
+  services: Services;
+  /** Where a run stands in its tree, while it is active here. */
+  runPosition(
+    runId: string,
+  ): Promise<{ rootRunId: string; hops: number; signal: AbortSignal } | undefined>;
+  /** Takes over what an earlier process left, then starts runs and jobs. */
+  start(): Promise<void>;
+  /** Takes no more work, gives active runs `graceMs` to end, and leaves the rest to the next start. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Returns the use cases over one store, not yet started. */
+export function createServices(context: RunContext): ServiceHost {
+  const activeRuns = createActiveRuns();
+  const slots = createSlots((runClass) => capOf(context.config(), runClass));
+  const watch = createRunWatch(context.store);
+  const scheduler = createScheduler(context, { activeRuns, slots });
+  const host: RunServices = { ...context, activeRuns, slots, watch, wakeScheduler: scheduler.wake };
+  const { store, clock, logger } = context;
+  const jobs = createJobRunner({ store, clock, logger, handlers: jobHandlers(host) });
+  return {
+    services: toServices(host),
+    runPosition: async (runId) => {
+      const active = activeRuns.get(runId);
+      const run = await store.read((tx) => tx.runs.get(runId));
+      if (active === undefined || run === undefined) return undefined;
+      return { rootRunId: run.rootRunId, hops: run.hops, signal: active.signal };
+    },
+    start: async () => {
+      await recover(context);
+      jobs.start();
+      scheduler.start();
+    },
+    stop: async (graceMs) => {
+      scheduler.stop();
+      await Promise.race([activeRuns.idle(), delay(graceMs)]);
+      for (const run of activeRuns.all()) run.abort('drain');
+      await activeRuns.idle();
+      await jobs.stop();
+      watch.stop();
+    },
+  };
+}
+
+function toServices(host: RunServices): Services {
+  return {
+    listSessions: (caller, args) => listSessions(host, caller, args),
+    readHistory: (caller, args) => readHistory(host, caller, args),
+    sendMessage: (caller, args) => sendMessage(host, caller, args),
+    spawnSession: (caller, args) => spawnSession(host, caller, args),
+    listAgents: (caller) => Promise.resolve(listAgents(host, caller)),
+    acceptMessage: (caller, request) => acceptMessage(host, caller, request),
+    waitForRun: (runId, options) => waitForRun(host, { runId, ...options }),
+    listAllSessions: (query) => listAllSessions(host, query),
+    readChatHistory: (query) => readChatHistory(host, query),
+    patchSession: (patch) => patchSession(host, patch),
+    listConfiguredAgents: () => listConfiguredAgents(host),
+    status: () => readStatus(host),
+    resolveCaller: (sessionKey) => resolveCaller(host, sessionKey),
+  };
+}
+
+function jobHandlers(host: RunServices): Readonly<Record<string, JobHandler>> {
+  return {
+    'advance-exchange': ({ exchangeId = '' }) => advanceExchange(host, exchangeId),
+    'announce-spawn': ({ childKey = '' }) => announceSpawn(host, childKey),
+    deliver: ({ deliveryId = '' }) => deliver(host, deliveryId),
+    'run-timeout': ({ runId = '' }) => expireRun(host, runId),
+  };
+}
+
+function capOf(config: Config, runClass: RunClass): number {
+  switch (runClass) {
+    case 'main':
+      return config.agents.defaults.maxConcurrent;
+    case 'subagent':
+      return config.agents.defaults.subagents.maxConcurrent;
+    case 'cron':
+      return config.cron.maxConcurrentRuns;
+    case 'nested':
+      return NESTED_CAP;
+  }
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

@@ -1,0 +1,94 @@
+/** Runs due jobs: short, idempotent steps that end their own row in the transaction of their effect. */
+import type { JobRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
+import { backoffMs } from '../util/backoff.ts';
+import { type Clock, MAX_TIMER_MS } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+
+/** Contract: may run again after a crash; ends the job in the unit of its effect; never runs a turn. */
+export type JobHandler = (payload: Record<string, string>) => Promise<void>;
+
+export interface JobRunner {
+  start(): void;
+  /** Takes no more jobs and resolves when those that run have ended. */
+  stop(): Promise<void>;
+}
+
+const BATCH = 64;
+
+/** Returns a runner that sleeps until the next job is due or a commit tells of a new one. */
+export function createJobRunner(deps: {
+  store: Store;
+  clock: Clock;
+  logger: Logger;
+  handlers: Readonly<Record<string, JobHandler>>;
+}): JobRunner {
+  const { store, clock, logger, handlers } = deps;
+  const inFlight = new Map<string, Promise<void>>();
+  let timer: NodeJS.Timeout | undefined;
+  let stopSignals: (() => void) | undefined;
+  let state: 'idle' | 'looking' | 'look-again' | 'stopped' = 'stopped';
+
+  // Through a function, because the state changes while others are awaited.
+  const is = (asked: typeof state): boolean => state === asked;
+  const perform = async (job: JobRow): Promise<void> => {
+    try {
+      const handler = handlers[job.kind];
+      if (handler === undefined) throw new Error(`no handler for job kind ${job.kind}`);
+      await handler(JSON.parse(job.payloadJson) as Record<string, string>);
+    } catch (error) {
+      logger.error({ jobKey: job.jobKey, attempts: job.attempts, err: error }, 'job failed; it is tried again');
+      const runAt = clock.now() + backoffMs(job.attempts);
+      const failure = { error: error instanceof Error ? error.message : 'unknown', runAt };
+      await store.write('retry-job', (tx) => tx.jobs.retry(job.jobKey, failure)).catch(() => {
+        // The row stays as it is; the next look finds it due again.
+      });
+    } finally {
+      inFlight.delete(job.jobKey);
+      look();
+    }
+  };
+  const lookOnce = async (): Promise<void> => {
+    const { due, nextAt } = await store.read(async (tx) => ({
+      due: await tx.jobs.due(clock.now(), BATCH),
+      nextAt: await tx.jobs.nextRunAt(),
+    }));
+    for (const job of due) {
+      if (!inFlight.has(job.jobKey)) inFlight.set(job.jobKey, perform(job));
+    }
+    clearTimeout(timer);
+    if (nextAt === undefined || nextAt <= clock.now() || is('stopped')) return;
+    timer = setTimeout(look, Math.min(nextAt - clock.now(), MAX_TIMER_MS));
+  };
+  const lookUntilQuiet = async (): Promise<void> => {
+    try {
+      do {
+        state = 'looking';
+        await lookOnce();
+      } while (is('look-again'));
+    } catch (error) {
+      logger.error({ err: error }, 'the job runner could not reach the store');
+      timer = setTimeout(look, backoffMs(0));
+    }
+    if (!is('stopped')) state = 'idle';
+  };
+  const look = (): void => {
+    if (state === 'looking') state = 'look-again';
+    if (state === 'idle') void lookUntilQuiet();
+  };
+  return {
+    start: () => {
+      state = 'idle';
+      stopSignals = store.onSignal((signal) => {
+        if (signal.type === 'job') look();
+      });
+      look();
+    },
+    stop: async () => {
+      state = 'stopped';
+      stopSignals?.();
+      clearTimeout(timer);
+      await Promise.all(inFlight.values());
+    },
+  };
+}

@@ -1,0 +1,15 @@
+/** What a gateway does before it opens its port: lanes of a dead process come free again (DESIGN 4). */
+import { listAgents } from '../core/agents.ts';
+import type { RunContext } from './context.ts';
+import { ensureMainSessions } from './session-rows.ts';
+
+/** Returns how many lanes an earlier process left; their runs go on from their transcripts. */
+export async function recover(context: RunContext): Promise<{ freedLanes: number }> {
+  const config = context.config();
+  const freedLanes = await context.store.write('recover', async (tx) => {
+    await ensureMainSessions(tx, config, listAgents(config));
+    return tx.lanes.freeOrphans(context.bootId);
+  });
+  if (freedLanes > 0) context.logger.info({ freedLanes }, 'runs of an earlier process go on');
+  return { freedLanes };
+}

@@ -1,0 +1,73 @@
+/** Starts claimed runs as slots allow, and again whenever a lane or a slot comes free. */
+import type { RunClass } from '../protocol/words.ts';
+import { RUN_CLASSES } from '../protocol/words.ts';
+import { backoffMs } from '../util/backoff.ts';
+import type { ActiveRuns } from './active-runs.ts';
+import { claimRun, type ClaimedRun } from './claim-run.ts';
+import type { RunContext } from './context.ts';
+import { executeRun } from './execute-run.ts';
+import type { Slots } from './slots.ts';
+
+export interface Scheduler {
+  start(): void;
+  /** Claims nothing more. Active runs go on; the caller waits for them or aborts them. */
+  stop(): void;
+  /** Looks for work now: a slot has come free. */
+  wake(): void;
+}
+
+/** Returns the scheduler of this process. */
+export function createScheduler(
+  context: RunContext,
+  { activeRuns, slots }: { activeRuns: ActiveRuns; slots: Slots },
+): Scheduler {
+  let state: 'idle' | 'looking' | 'look-again' | 'stopped' = 'stopped';
+  let stopSignals: (() => void) | undefined;
+  const is = (asked: typeof state): boolean => state === asked;
+
+  const perform = async (claimed: ClaimedRun): Promise<void> => {
+    const { runId, runClass } = claimed.run;
+    const active = activeRuns.add({ runId, runClass, fence: claimed.fence });
+    await executeRun(context, { active, claimed });
+    activeRuns.remove(runId);
+    slots.give(runClass);
+    wake();
+  };
+  /** Claims until the class has no slot or no work. */
+  const fill = async (runClass: RunClass): Promise<void> => {
+    while (!is('stopped') && slots.tryTake(runClass)) {
+      const claimed = await claimRun(context, runClass).catch((error: unknown) => {
+        context.logger.error({ err: error }, 'no run could be claimed; tried again');
+        setTimeout(wake, backoffMs(0));
+        return undefined;
+      });
+      if (claimed === undefined) return slots.give(runClass);
+      void perform(claimed);
+    }
+  };
+  const lookUntilQuiet = async (): Promise<void> => {
+    do {
+      state = 'looking';
+      for (const runClass of RUN_CLASSES) await fill(runClass);
+    } while (is('look-again'));
+    if (!is('stopped')) state = 'idle';
+  };
+  const wake = (): void => {
+    if (state === 'looking') state = 'look-again';
+    if (state === 'idle') void lookUntilQuiet();
+  };
+  return {
+    wake,
+    start: () => {
+      state = 'idle';
+      stopSignals = context.store.onSignal((signal) => {
+        if (signal.type === 'lane') wake();
+      });
+      wake();
+    },
+    stop: () => {
+      state = 'stopped';
+      stopSignals?.();
+    },
+  };
+}
