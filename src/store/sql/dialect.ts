@@ -1,0 +1,24 @@
+import type { Kysely, SelectQueryBuilder } from 'kysely';
+import type { Tables } from './tables.ts';
+
+/**
+ * What differs between databases. Everything else in this folder is the same SQL everywhere.
+ * Contract: one object per kind of database, for the life of the process: compiled queries are
+ * cached by it.
+ */
+export interface SqlDialect {
+  /** a query builder that only compiles; it has no driver */
+  readonly db: Kysely<Tables>;
+  /** type of a primary key that numbers itself */
+  readonly identityColumn: string;
+  /** ends `create table` of a small table that is stored in its primary key, where that exists */
+  readonly clusteredTable: string;
+  /** Locks the selected rows to the end of the transaction. */
+  forUpdate<T extends keyof Tables, O>(
+    query: SelectQueryBuilder<Tables, T, O>,
+  ): SelectQueryBuilder<Tables, T, O>;
+  /** The same, but passes over rows that another transaction holds. */
+  forUpdateSkipLocked<T extends keyof Tables, O>(
+    query: SelectQueryBuilder<Tables, T, O>,
+  ): SelectQueryBuilder<Tables, T, O>;
+}

@@ -1,0 +1,155 @@
+import { sql } from 'kysely';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { EntryRow, WindowRow } from '../rows.ts';
+import type { EntryWrites, WindowReads } from '../store.ts';
+import { cleanJson } from './clean-text.ts';
+import { defineQuery, keyed } from './query.ts';
+import type { SqlUnit } from './sql-unit.ts';
+
+const WINDOW = defineQuery((db, p: { sessionId: string }) =>
+  db.selectFrom('windows').selectAll().where('session_id', '=', p.sessionId),
+);
+
+interface NewEntry {
+  sessionId: string;
+  entryId: string;
+  type: string;
+  role: EntryRow['role'];
+  runId: string | null;
+  json: string;
+  createdAt: number;
+}
+
+/** Takes seq and parent from the window, in one statement. */
+const APPEND = defineQuery((db, p: NewEntry) =>
+  db
+    .insertInto('entries')
+    .columns([
+      'session_id',
+      'seq',
+      'entry_id',
+      'parent_id',
+      'type',
+      'role',
+      'run_id',
+      'json',
+      'created_at',
+    ])
+    .expression((eb) =>
+      eb
+        .selectFrom('windows')
+        .select((of) => [
+          'session_id',
+          'next_seq',
+          of.val(p.entryId).as('entry_id'),
+          'last_entry_id',
+          of.val(p.type).as('type'),
+          of.val(p.role).as('role'),
+          of.val(p.runId).as('run_id'),
+          of.val(p.json).as('json'),
+          of.val(p.createdAt).as('created_at'),
+        ])
+        .where('session_id', '=', p.sessionId),
+    )
+    .returning('seq'),
+);
+
+const ADVANCE_WINDOW = defineQuery((db, p: { sessionId: string; seq: number; entryId: string }) =>
+  db
+    .updateTable('windows')
+    .set((eb) => ({ next_seq: eb('next_seq', '+', eb.lit(1)), last_entry_id: p.entryId }))
+    .where('session_id', '=', p.sessionId)
+    .where('next_seq', '=', p.seq),
+);
+
+const tailQuery = keyed((what: 'chat' | 'messages') =>
+  defineQuery((db, p: { sessionId: string; beforeSeq: number; limit: number }) => {
+    // literals, because a partial index is chosen by the text of the query
+    const messages = db
+      .selectFrom('entries')
+      .selectAll()
+      .where('session_id', '=', p.sessionId)
+      .where('seq', '<', p.beforeSeq)
+      .where('type', '=', sql.lit('message'))
+      .orderBy('seq', 'desc')
+      .limit(p.limit);
+    return what === 'chat' ? messages.where('role', '<>', sql.lit('toolResult')) : messages;
+  }),
+);
+
+const CONTEXT = defineQuery((db, p: { sessionId: string }) =>
+  db
+    .selectFrom('entries')
+    .selectAll()
+    .where('session_id', '=', p.sessionId)
+    .where('seq', '>=', (eb) =>
+      eb.fn.coalesce(
+        eb
+          .selectFrom('entries')
+          .select((of) => of.fn.max('seq').as('seq'))
+          .where('session_id', '=', p.sessionId)
+          .where('type', '=', sql.lit('compaction')),
+        eb.lit(0),
+      ),
+    )
+    .orderBy('seq'),
+);
+
+const OF_RUN = defineQuery((db, p: { sessionId: string; runId: string }) =>
+  db
+    .selectFrom('entries')
+    .selectAll()
+    .where('run_id', '=', p.runId)
+    .where('session_id', '=', p.sessionId)
+    .orderBy('seq'),
+);
+
+export class SqlWindows implements WindowReads {
+  readonly #unit: SqlUnit;
+  constructor(unit: SqlUnit) {
+    this.#unit = unit;
+  }
+
+  get(sessionId: string): Promise<WindowRow | undefined> {
+    return this.#unit.first(WINDOW, { sessionId });
+  }
+}
+
+export class SqlEntries implements EntryWrites {
+  readonly #unit: SqlUnit;
+  constructor(unit: SqlUnit) {
+    this.#unit = unit;
+  }
+
+  async tail(query: {
+    sessionId: string;
+    includeTools: boolean;
+    beforeSeq: number | undefined;
+    limit: number;
+  }): Promise<EntryRow[]> {
+    const { sessionId, includeTools, limit } = query;
+    const beforeSeq = query.beforeSeq ?? Number.MAX_SAFE_INTEGER;
+    const newestFirst = await this.#unit.all(tailQuery(includeTools ? 'messages' : 'chat'), {
+      sessionId,
+      beforeSeq,
+      limit,
+    });
+    return newestFirst.reverse();
+  }
+
+  context(sessionId: string): Promise<EntryRow[]> {
+    return this.#unit.all(CONTEXT, { sessionId });
+  }
+
+  ofRun(sessionId: string, runId: string): Promise<EntryRow[]> {
+    return this.#unit.all(OF_RUN, { sessionId, runId });
+  }
+
+  async append(entry: NewEntry): Promise<number> {
+    const { sessionId, entryId } = entry;
+    const added = await this.#unit.first(APPEND, { ...entry, json: cleanJson(entry.json) });
+    if (added === undefined) throw new GatewayError('not_found', `there is no window ${sessionId}`);
+    await this.#unit.change(ADVANCE_WINDOW, { sessionId, seq: added.seq, entryId });
+    return added.seq;
+  }
+}

@@ -1,0 +1,60 @@
+import { sql } from 'kysely';
+import type { ExchangeRow } from '../rows.ts';
+import type { ExchangeWrites } from '../store.ts';
+import { defineQuery } from './query.ts';
+import type { SqlUnit } from './sql-unit.ts';
+
+const BY_ID = defineQuery((db, p: { exchangeId: string }) =>
+  db.selectFrom('exchanges').selectAll().where('exchange_id', '=', p.exchangeId),
+);
+
+const DUE_AFTER_RUN = defineQuery((db, p: { requesterRunId: string }) =>
+  db
+    .selectFrom('exchanges')
+    .selectAll()
+    .where('requester_run_id', '=', p.requesterRunId)
+    .where('state', '=', sql.lit('due')),
+);
+
+const OPEN_FROM_TO = defineQuery((db, p: { requesterKey: string; targetKey: string }) =>
+  db
+    .selectFrom('exchanges')
+    .selectAll()
+    .where('requester_key', '=', p.requesterKey)
+    .where('target_key', '=', p.targetKey)
+    .where('state', '<>', sql.lit('done')),
+);
+
+export class SqlExchanges implements ExchangeWrites {
+  readonly #unit: SqlUnit;
+  constructor(unit: SqlUnit) {
+    this.#unit = unit;
+  }
+
+  get(exchangeId: string): Promise<ExchangeRow | undefined> {
+    return this.#unit.first(BY_ID, { exchangeId });
+  }
+
+  async dueAfterRun(requesterRunId: string): Promise<ExchangeRow[]> {
+    return oldestFirst(await this.#unit.all(DUE_AFTER_RUN, { requesterRunId }));
+  }
+
+  async openOfPair(a: string, b: string): Promise<ExchangeRow[]> {
+    const fromA = await this.#unit.all(OPEN_FROM_TO, { requesterKey: a, targetKey: b });
+    const fromB = await this.#unit.all(OPEN_FROM_TO, { requesterKey: b, targetKey: a });
+    return oldestFirst([...fromA, ...fromB]);
+  }
+
+  insert(row: ExchangeRow): Promise<void> {
+    return this.#unit.insert('exchanges', row);
+  }
+
+  update(exchangeId: string, patch: Partial<Omit<ExchangeRow, 'exchangeId'>>): Promise<void> {
+    return this.#unit.update('exchanges', { name: 'exchangeId', value: exchangeId }, patch);
+  }
+}
+
+/** A handful of rows; sorted here so that the database needs no further index for it. */
+function oldestFirst(rows: ExchangeRow[]): ExchangeRow[] {
+  return rows.sort((a, b) => a.createdAt - b.createdAt);
+}

@@ -1,0 +1,297 @@
+/**
+ * Lanes: strict order and one owner per session.
+ *
+ *   free, empty --addRun--> free, ready --claimNext--> owned --setCurrent--> owned, running
+ *   owned, running --release--> free, ready (more runs) | free, empty
+ *   owned --freeOrphans (the owner's process is gone)--> free, ready, still holding its run
+ */
+import { type ExpressionBuilder, sql } from 'kysely';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { RunClass, SessionState } from '../../protocol/words.ts';
+import { must } from '../../util/assert.ts';
+import type { LaneRow } from '../rows.ts';
+import type { LaneFence, LaneWrites } from '../store.ts';
+import { defineQuery, keyed, type Query } from './query.ts';
+import type { SqlUnit } from './sql-unit.ts';
+import type { Tables } from './tables.ts';
+
+type Lanes = ExpressionBuilder<Tables, 'lanes'>;
+
+const BY_KEY = defineQuery((db, p: { sessionKey: string }) =>
+  db.selectFrom('lanes').selectAll().where('session_key', '=', p.sessionKey),
+);
+
+const LOCK = defineQuery((db, p: LaneFence, dialect) =>
+  dialect.forUpdate(
+    db
+      .selectFrom('lanes')
+      .selectAll()
+      .where('session_key', '=', p.sessionKey)
+      .where('owner', '=', p.owner)
+      .where('epoch', '=', p.epoch),
+  ),
+);
+
+const EMPTY_LANE = { epoch: 0, next_seq: 1, pending: 0, state: 'idle', ready_at: 0 } as const;
+
+const NEXT_SEQ = defineQuery((db, p: { sessionKey: string }) =>
+  db
+    .insertInto('lanes')
+    .values({ ...EMPTY_LANE, session_key: p.sessionKey, next_seq: 2 })
+    .onConflict((conflict) =>
+      conflict
+        .column('session_key')
+        .doUpdateSet((eb) => ({ next_seq: eb('lanes.next_seq', '+', eb.lit(1)) })),
+    )
+    .returning('next_seq'),
+);
+
+/** Only the first run of an empty lane decides what stands at its head and since when. */
+const ADD_RUN = defineQuery((db, p: { sessionKey: string; runClass: RunClass; readyAt: number }) =>
+  db
+    .insertInto('lanes')
+    .values({
+      ...EMPTY_LANE,
+      session_key: p.sessionKey,
+      pending: 1,
+      head_class: p.runClass,
+      state: 'queued',
+      ready_at: p.readyAt,
+    })
+    .onConflict((conflict) =>
+      conflict.column('session_key').doUpdateSet((eb) => {
+        const isEmpty = eb('lanes.pending', '=', eb.lit(0));
+        return {
+          pending: eb('lanes.pending', '+', eb.lit(1)),
+          head_class: eb
+            .case()
+            .when(isEmpty)
+            .then(eb.ref('excluded.head_class'))
+            .else(eb.ref('lanes.head_class'))
+            .end(),
+          ready_at: eb
+            .case()
+            .when(isEmpty)
+            .then(eb.ref('excluded.ready_at'))
+            .else(eb.ref('lanes.ready_at'))
+            .end(),
+          state: eb
+            .case()
+            .when(isEmpty)
+            .then(eb.ref('excluded.state'))
+            .else(eb.ref('lanes.state'))
+            .end(),
+        };
+      }),
+    ),
+);
+
+const CLAIM_NEXT = defineQuery((db, p: { runClass: RunClass; owner: string }, dialect) =>
+  db
+    .updateTable('lanes')
+    .set((eb) => ({ owner: p.owner, epoch: eb('epoch', '+', eb.lit(1)) }))
+    .where(
+      'session_key',
+      '=',
+      dialect.forUpdateSkipLocked(
+        db
+          .selectFrom('lanes')
+          .select('session_key')
+          .where('owner', 'is', null)
+          .where((eb) => eb('pending', '>', eb.lit(0)))
+          .where('head_class', '=', p.runClass)
+          .orderBy((eb) => eb.parens(eb('current_run_id', 'is', null)))
+          .orderBy('ready_at')
+          .orderBy('session_key')
+          .limit(1),
+      ),
+    )
+    .returningAll(),
+);
+
+const SET_CURRENT = defineQuery(
+  (db, p: LaneFence & { currentRunId: string; state: SessionState }) =>
+    db
+      .updateTable('lanes')
+      .set((eb) => ({
+        current_run_id: p.currentRunId,
+        state: p.state,
+        // after a crash the lane is claimed again from the pool of this run
+        head_class: eb.fn.coalesce(
+          eb.selectFrom('runs').select('run_class').where('run_id', '=', p.currentRunId),
+          'lanes.head_class',
+        ),
+      }))
+      .where('session_key', '=', p.sessionKey)
+      .where('owner', '=', p.owner)
+      .where('epoch', '=', p.epoch),
+);
+
+const SET_STATE = defineQuery((db, p: LaneFence & { state: SessionState }) =>
+  db
+    .updateTable('lanes')
+    .set({ state: p.state })
+    .where('session_key', '=', p.sessionKey)
+    .where('owner', '=', p.owner)
+    .where('epoch', '=', p.epoch),
+);
+
+function oneLess(eb: Lanes) {
+  return eb
+    .case()
+    .when('pending', '>', eb.lit(0))
+    .then(eb('pending', '-', eb.lit(1)))
+    .else(eb.lit(0))
+    .end();
+}
+
+function nextQueuedClass(eb: Lanes) {
+  return eb
+    .selectFrom('runs')
+    .select('runs.run_class')
+    .whereRef('runs.session_key', '=', 'lanes.session_key')
+    .where('runs.state', '=', sql.lit('queued'))
+    .orderBy('runs.seq')
+    .limit(1);
+}
+
+const RELEASE = defineQuery((db, p: LaneFence & { readyAt: number }) =>
+  db
+    .updateTable('lanes')
+    .set((eb) => ({
+      owner: null,
+      current_run_id: null,
+      pending: oneLess(eb),
+      head_class: nextQueuedClass(eb),
+      state: eb
+        .case()
+        .when('pending', '>', eb.lit(1))
+        .then(sql.lit<SessionState>('queued'))
+        .else(sql.lit<SessionState>('idle'))
+        .end(),
+      ready_at: p.readyAt,
+    }))
+    .where('session_key', '=', p.sessionKey)
+    .where('owner', '=', p.owner)
+    .where('epoch', '=', p.epoch),
+);
+
+/** A lane that holds a run keeps that run's class and state. */
+const REMOVE_QUEUED = defineQuery((db, p: { sessionKey: string }) =>
+  db
+    .updateTable('lanes')
+    .set((eb) => ({
+      pending: oneLess(eb),
+      head_class: eb
+        .case()
+        .when('current_run_id', 'is not', null)
+        .then(eb.ref('head_class'))
+        .else(nextQueuedClass(eb))
+        .end(),
+      state: eb
+        .case()
+        .when('pending', '>', eb.lit(1))
+        .then(eb.ref('state'))
+        .else(sql.lit<SessionState>('idle'))
+        .end(),
+    }))
+    .where('session_key', '=', p.sessionKey),
+);
+
+const FREE_ORPHANS = defineQuery((db, p: { owner: string }) =>
+  db
+    .updateTable('lanes')
+    .set({ owner: null })
+    .where('owner', 'is not', null)
+    .where('owner', '<>', p.owner),
+);
+
+/** Lists are padded to a few sizes, so that there are a few statements and not one per length. */
+const LIST_SIZES = [1, 4, 16, 64, 256];
+const LONGEST_LIST = 256;
+
+const statesQuery = keyed(
+  (size): Query<Record<string, string>, { sessionKey: string; state: SessionState }> =>
+    defineQuery((db, p: Record<string, string>) => {
+      const keys = Array.from({ length: Number(size) }, (_, at) => p[`key${at}`] ?? '');
+      return db
+        .selectFrom('lanes')
+        .select(['session_key', 'state'])
+        .where('session_key', 'in', keys);
+    }),
+);
+
+export class SqlLanes implements LaneWrites {
+  readonly #unit: SqlUnit;
+  constructor(unit: SqlUnit) {
+    this.#unit = unit;
+  }
+
+  get(sessionKey: string): Promise<LaneRow | undefined> {
+    return this.#unit.first(BY_KEY, { sessionKey });
+  }
+
+  async states(sessionKeys: readonly string[]): Promise<Map<string, SessionState>> {
+    const states = new Map<string, SessionState>(sessionKeys.map((key) => [key, 'idle']));
+    const keys = [...states.keys()];
+    for (let from = 0; from < keys.length; from += LONGEST_LIST) {
+      const part = keys.slice(from, from + LONGEST_LIST);
+      const size = must(LIST_SIZES.find((length) => length >= part.length), 'list size');
+      const params: Record<string, string> = {};
+      for (let at = 0; at < size; at += 1) params[`key${at}`] = must(part[at] ?? part[0], 'key');
+      for (const lane of await this.#unit.all(statesQuery(String(size)), params)) {
+        states.set(lane.sessionKey, lane.state);
+      }
+    }
+    return states;
+  }
+
+  async nextSeq(sessionKey: string): Promise<number> {
+    const lane = must(await this.#unit.first(NEXT_SEQ, { sessionKey }), 'lane after nextSeq');
+    return lane.nextSeq - 1;
+  }
+
+  async addRun(sessionKey: string, runClass: RunClass, readyAt: number): Promise<void> {
+    await this.#unit.change(ADD_RUN, { sessionKey, runClass, readyAt });
+  }
+
+  claimNext(query: { runClass: RunClass; owner: string }): Promise<LaneRow | undefined> {
+    return this.#unit.first(CLAIM_NEXT, query);
+  }
+
+  async lock(fence: LaneFence): Promise<LaneRow> {
+    const lane = await this.#unit.first(LOCK, fence);
+    return lane ?? lost(fence);
+  }
+
+  async setCurrent(fence: LaneFence, currentRunId: string, state: SessionState): Promise<void> {
+    await this.#changeOwned(SET_CURRENT, { ...fence, currentRunId, state });
+  }
+
+  async setState(fence: LaneFence, state: SessionState): Promise<void> {
+    await this.#changeOwned(SET_STATE, { ...fence, state });
+  }
+
+  async release(fence: LaneFence, readyAt: number): Promise<void> {
+    await this.#changeOwned(RELEASE, { ...fence, readyAt });
+  }
+
+  async removeQueued(sessionKey: string): Promise<void> {
+    await this.#unit.change(REMOVE_QUEUED, { sessionKey });
+  }
+
+  freeOrphans(owner: string): Promise<number> {
+    return this.#unit.change(FREE_ORPHANS, { owner });
+  }
+
+  async #changeOwned<P extends LaneFence>(query: Query<P, unknown>, params: P): Promise<void> {
+    if ((await this.#unit.change(query, params)) === 0) lost(params);
+  }
+}
+
+function lost({ sessionKey, owner, epoch }: LaneFence): never {
+  throw new GatewayError(
+    'fenced',
+    `lane ${sessionKey} is no longer held by ${owner} at epoch ${epoch}; another owner goes on`,
+  );
+}

@@ -1,0 +1,43 @@
+/**
+ * The numbered migrations, oldest first. A migration that has been released is never changed; a
+ * change of the schema is a new one. They are data: the driver runs them, each in one transaction.
+ */
+import { GatewayError } from '../../protocol/errors.ts';
+import type { SqlDialect } from './dialect.ts';
+import { firstTables } from './migrations/0001-first-tables.ts';
+
+export interface Migration {
+  /** the schema version it leads to, counted from 1 */
+  version: number;
+  name: string;
+  statements(dialect: SqlDialect): string[];
+}
+
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'first-tables', statements: firstTables },
+];
+
+/** Says which schema a database has; made before the first migration. */
+export const META_TABLE = `
+create table if not exists schema_version (
+  version integer not null primary key, -- of the schema after this migration
+  name text not null,                   -- of the migration
+  applied_at bigint not null            -- epoch milliseconds
+)`;
+export const SELECT_VERSION = 'select coalesce(max(version), 0) as version from schema_version';
+
+/**
+ * Returns the migrations that a database at `version` lacks.
+ * Throws `config` when a newer Trunkline has written it; `place` names the database.
+ */
+export function missingMigrations(version: number, place: string): readonly Migration[] {
+  const newest = MIGRATIONS.length;
+  if (version > newest) {
+    throw new GatewayError(
+      'config',
+      `the store ${place} has schema version ${version}, this Trunkline knows versions up to ${newest}; ` +
+        'start the newer Trunkline that wrote it, or use another state directory',
+    );
+  }
+  return MIGRATIONS.filter((migration) => migration.version > version);
+}

@@ -1,0 +1,233 @@
+import { type ExpressionBuilder, sql } from 'kysely';
+import { GatewayError } from '../../protocol/errors.ts';
+import { assert } from '../../util/assert.ts';
+import type { SessionRow } from '../rows.ts';
+import type { SessionCursor, SessionScope, SessionWrites } from '../store.ts';
+import { defineQuery, keyed, type Query } from './query.ts';
+import type { SqlUnit } from './sql-unit.ts';
+import type { Tables } from './tables.ts';
+
+const BY_KEY = defineQuery((db, p: { key: string }) =>
+  db.selectFrom('sessions').selectAll().where('key', '=', p.key),
+);
+
+const BY_SESSION_ID = defineQuery((db, p: { sessionId: string }) =>
+  db
+    .selectFrom('windows')
+    .innerJoin('sessions', 'sessions.key', 'windows.session_key')
+    .selectAll('sessions')
+    .where('windows.session_id', '=', p.sessionId),
+);
+
+const COUNT = defineQuery((db, _p: object) =>
+  db.selectFrom('sessions').select((eb) => eb.fn.countAll<number>().as('total')),
+);
+
+const IS_DESCENDANT = defineQuery((db, p: { ancestorKey: string; key: string }) =>
+  db
+    .selectFrom('session_ancestors')
+    .select('ancestor_key')
+    .where('session_key', '=', p.key)
+    .where('ancestor_key', '=', p.ancestorKey),
+);
+
+const COUNT_ACTIVE_CHILDREN = defineQuery((db, p: { key: string }) =>
+  db
+    .selectFrom('spawns')
+    .innerJoin('runs', 'runs.run_id', 'spawns.run_id')
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .where('spawns.requester_key', '=', p.key)
+    .where('spawns.state', '<>', sql.lit('settled'))
+    .where('runs.state', 'in', ['queued', 'running', 'waiting']),
+);
+
+const INHERIT_ANCESTORS = defineQuery((db, p: { key: string; parentKey: string }) =>
+  db
+    .insertInto('session_ancestors')
+    .columns(['session_key', 'ancestor_key'])
+    .expression((eb) =>
+      eb
+        .selectFrom('session_ancestors')
+        .select((of) => [of.val(p.key).as('session_key'), 'ancestor_key'])
+        .where('session_key', '=', p.parentKey),
+    ),
+);
+
+const WINDOW_OWNER = defineQuery((db, p: { sessionId: string }) =>
+  db.selectFrom('windows').select('session_key').where('session_id', '=', p.sessionId),
+);
+
+const END_WINDOWS = defineQuery((db, p: { key: string; at: number }) =>
+  db
+    .updateTable('windows')
+    .set({ ended_at: p.at })
+    .where('session_key', '=', p.key)
+    .where('ended_at', 'is', null),
+);
+
+const REOPEN_WINDOW = defineQuery((db, p: { sessionId: string }) =>
+  db.updateTable('windows').set({ ended_at: null }).where('session_id', '=', p.sessionId),
+);
+
+type Sessions = ExpressionBuilder<Tables, 'sessions'>;
+interface ScanParams {
+  updatedAt: number;
+  key: string;
+  limit: number;
+  agentId: string;
+  ancestorKey: string;
+  rootKey: string;
+}
+
+/** One query per kind of scope and archived or not, so that each has a partial index of its own. */
+const scanQuery = keyed((shape): Query<ScanParams, SessionRow> => {
+  const [scope, archived] = shape.split(' ');
+  return defineQuery((db, p: ScanParams) => {
+    const query = db
+      .selectFrom('sessions')
+      .selectAll()
+      .where('archived_at', archived === 'archived' ? 'is not' : 'is', null)
+      .where((eb) => eb(eb.refTuple('updated_at', 'key'), '<', eb.tuple(p.updatedAt, p.key)))
+      .orderBy('updated_at', 'desc')
+      .orderBy('key', 'desc')
+      .limit(p.limit);
+    if (scope === 'agent') return query.where('agent_id', '=', p.agentId);
+    if (scope === 'root') return query.where('root_key', '=', p.rootKey);
+    if (scope === 'tree') {
+      return query.where('root_key', '=', p.rootKey).where((eb) => isInTree(eb, p.ancestorKey));
+    }
+    return query;
+  });
+});
+
+function isInTree(eb: Sessions, ancestorKey: string) {
+  const isBelow = eb.exists(
+    eb
+      .selectFrom('session_ancestors')
+      .select('session_ancestors.ancestor_key')
+      .whereRef('session_ancestors.session_key', '=', 'sessions.key')
+      .where('session_ancestors.ancestor_key', '=', ancestorKey),
+  );
+  return eb.or([eb('sessions.key', '=', ancestorKey), isBelow]);
+}
+
+const labelQuery = keyed((scope) =>
+  defineQuery((db, p: { label: string; agentId: string; limit: number }) => {
+    const query = db
+      .selectFrom('sessions')
+      .selectAll()
+      .where('label', '=', p.label)
+      .where('label', 'is not', null)
+      .where('archived_at', 'is', null)
+      .orderBy('updated_at', 'desc')
+      .orderBy('key', 'desc')
+      .limit(p.limit);
+    return scope === 'agent' ? query.where('agent_id', '=', p.agentId) : query;
+  }),
+);
+
+/** Sorts after every row, so that the first page is asked like any other. */
+const BEFORE_ALL: SessionCursor = { updatedAt: Number.MAX_SAFE_INTEGER, key: '' };
+const WRITE_ONCE: readonly string[] = ['key', 'spawnedBy', 'rootKey', 'spawnDepth'];
+
+export class SqlSessions implements SessionWrites {
+  readonly #unit: SqlUnit;
+  constructor(unit: SqlUnit) {
+    this.#unit = unit;
+  }
+
+  get(key: string): Promise<SessionRow | undefined> {
+    return this.#unit.first(BY_KEY, { key });
+  }
+
+  getBySessionId(sessionId: string): Promise<SessionRow | undefined> {
+    return this.#unit.first(BY_SESSION_ID, { sessionId });
+  }
+
+  scan(query: {
+    scope: SessionScope;
+    archived: boolean;
+    cursor: SessionCursor | undefined;
+    limit: number;
+  }): Promise<SessionRow[]> {
+    const { scope, limit } = query;
+    const { updatedAt, key } = query.cursor ?? BEFORE_ALL;
+    const agentId = scope.type === 'agent' ? scope.agentId : '';
+    const ancestorKey = scope.type === 'tree' ? scope.ancestorKey : '';
+    const rootKey = scope.type === 'tree' ? scope.rootKey : '';
+    // all that has this root is below it, so the closure need not be asked
+    const kind = scope.type === 'tree' && ancestorKey === rootKey ? 'root' : scope.type;
+    return this.#unit.all(scanQuery(`${kind} ${query.archived ? 'archived' : 'live'}`), {
+      updatedAt,
+      key,
+      limit,
+      agentId,
+      ancestorKey,
+      rootKey,
+    });
+  }
+
+  findByLabel(query: { label: string; agentId?: string; limit: number }): Promise<SessionRow[]> {
+    const { label, agentId, limit } = query;
+    return this.#unit.all(labelQuery(agentId === undefined ? 'everything' : 'agent'), {
+      label,
+      agentId: agentId ?? '',
+      limit,
+    });
+  }
+
+  async isDescendant(ancestorKey: string, key: string): Promise<boolean> {
+    return (await this.#unit.first(IS_DESCENDANT, { ancestorKey, key })) !== undefined;
+  }
+
+  async countActiveChildren(key: string): Promise<number> {
+    return (await this.#unit.first(COUNT_ACTIVE_CHILDREN, { key }))?.total ?? 0;
+  }
+
+  async count(): Promise<number> {
+    return (await this.#unit.first(COUNT, {}))?.total ?? 0;
+  }
+
+  async insert(row: SessionRow): Promise<void> {
+    if (!(await this.#unit.insertNew('sessions', row))) {
+      throw new GatewayError('invalid_request', `session ${row.key} exists already`);
+    }
+    await this.#openWindow(row.key, row.sessionId, row.createdAt);
+    if (row.spawnedBy === null) return;
+    await this.#unit.change(INHERIT_ANCESTORS, { key: row.key, parentKey: row.spawnedBy });
+    await this.#unit.insert('session_ancestors', {
+      sessionKey: row.key,
+      ancestorKey: row.spawnedBy,
+    });
+  }
+
+  async update(
+    key: string,
+    patch: Partial<Omit<SessionRow, 'key' | 'spawnedBy' | 'rootKey' | 'spawnDepth'>>,
+  ): Promise<void> {
+    for (const property of Object.keys(patch)) {
+      assert(!WRITE_ONCE.includes(property), `sessions.${property} is write-once`);
+    }
+    await this.#unit.update('sessions', { name: 'key', value: key }, patch);
+    if (patch.sessionId !== undefined) {
+      const at = this.#unit.now;
+      await this.#unit.change(END_WINDOWS, { key, at });
+      await this.#openWindow(key, patch.sessionId, at);
+    }
+  }
+
+  async #openWindow(sessionKey: string, sessionId: string, startedAt: number): Promise<void> {
+    const owner = await this.#unit.first(WINDOW_OWNER, { sessionId });
+    if (owner === undefined) {
+      const fresh = { sessionId, sessionKey, startedAt, endedAt: null };
+      await this.#unit.insert('windows', { ...fresh, nextSeq: 1, lastEntryId: null });
+    } else if (owner.sessionKey === sessionKey) {
+      await this.#unit.change(REOPEN_WINDOW, { sessionId });
+    } else {
+      throw new GatewayError(
+        'invalid_request',
+        `sessionId ${sessionId} belongs to session ${owner.sessionKey}; give ${sessionKey} another`,
+      );
+    }
+  }
+}

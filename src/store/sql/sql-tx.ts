@@ -1,0 +1,56 @@
+import type { StoreSignal, WriteTx } from '../store.ts';
+import { SqlDeliveries } from './deliveries.ts';
+import { SqlEntries, SqlWindows } from './entries.ts';
+import { SqlExchanges } from './exchanges.ts';
+import { SqlInputs } from './inputs.ts';
+import { SqlJobs } from './jobs.ts';
+import { SqlLanes } from './lanes.ts';
+import { SqlRuns } from './runs.ts';
+import { SqlSessions } from './sessions.ts';
+import { SqlSpawns } from './spawns.ts';
+import type { SqlUnit } from './sql-unit.ts';
+import { SqlToolCalls } from './tool-calls.ts';
+import { SqlWaits } from './waits.ts';
+
+/** The tx of one unit; it serves reads as well, whose type offers no writes. */
+export class SqlTx implements WriteTx {
+  readonly now: number;
+  readonly sessions: SqlSessions;
+  readonly windows: SqlWindows;
+  readonly entries: SqlEntries;
+  readonly inputs: SqlInputs;
+  readonly runs: SqlRuns;
+  readonly lanes: SqlLanes;
+  readonly toolCalls: SqlToolCalls;
+  readonly waits: SqlWaits;
+  readonly exchanges: SqlExchanges;
+  readonly spawns: SqlSpawns;
+  readonly deliveries: SqlDeliveries;
+  readonly jobs: SqlJobs;
+  readonly #signals: StoreSignal[] = [];
+
+  constructor(unit: SqlUnit) {
+    this.now = unit.now;
+    this.sessions = new SqlSessions(unit);
+    this.windows = new SqlWindows(unit);
+    this.entries = new SqlEntries(unit);
+    this.inputs = new SqlInputs(unit);
+    this.runs = new SqlRuns(unit);
+    this.lanes = new SqlLanes(unit);
+    this.toolCalls = new SqlToolCalls(unit);
+    this.waits = new SqlWaits(unit);
+    this.exchanges = new SqlExchanges(unit);
+    this.spawns = new SqlSpawns(unit);
+    this.deliveries = new SqlDeliveries(unit);
+    this.jobs = new SqlJobs(unit);
+  }
+
+  signal(signal: StoreSignal): void {
+    this.#signals.push(signal);
+  }
+
+  /** What to tell listeners once the unit is committed. */
+  get signals(): readonly StoreSignal[] {
+    return this.#signals;
+  }
+}

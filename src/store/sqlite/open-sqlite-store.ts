@@ -1,0 +1,136 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { Logger } from '../../util/logger.ts';
+import type { ReadTx, Store, StoreSignal, WriteTx } from '../store.ts';
+import { migrate } from './migrate.ts';
+import { ReadQueue } from './read-queue.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+import { WriteQueue } from './write-queue.ts';
+
+export interface SqliteStoreOptions {
+  /** the database file; made, with its folder, when it does not exist */
+  path: string;
+  clock: Clock;
+  logger: Logger;
+  /** named in the log */
+  bootId?: string;
+}
+
+/**
+ * Opens the store in a SQLite file and brings its schema up to date.
+ * Throws `unavailable` when the file cannot be used, `config` when a newer Trunkline has written it.
+ */
+export function openSqliteStore(options: SqliteStoreOptions): Store {
+  const { path, clock, logger } = options;
+  createPrivateFile(path);
+  const writer = new SqliteConnection(path, { readOnly: false });
+  try {
+    prepareWriter(writer);
+    const applied = migrate(writer, clock);
+    const reader = new SqliteConnection(path, { readOnly: true });
+    logger.info({ path, bootId: options.bootId, migrations: applied }, 'store opened');
+    return new SqliteStore({ writer, reader, clock, logger });
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
+}
+
+/** Transcripts are nobody else's business; the log and index files beside it take over the mode. */
+function createPrivateFile(path: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    closeSync(openSync(path, 'a', 0o600));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new GatewayError('unavailable', `the store ${path} cannot be opened: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+function prepareWriter(writer: SqliteConnection): void {
+  const mode = writer.run('pragma journal_mode = wal').rows[0]?.['journal_mode'];
+  if (mode !== 'wal') {
+    throw new GatewayError(
+      'unavailable',
+      `the store ${writer.path} cannot use a write-ahead log; put the state directory on a local disk`,
+    );
+  }
+  writer.run('pragma synchronous = full');
+}
+
+class SqliteStore implements Store {
+  readonly #writer: SqliteConnection;
+  readonly #reader: SqliteConnection;
+  readonly #logger: Logger;
+  readonly #writes: WriteQueue;
+  readonly #reads: ReadQueue;
+  readonly #listeners = new Set<(signal: StoreSignal) => void>();
+  #closed: Promise<void> | undefined;
+
+  constructor(parts: {
+    writer: SqliteConnection;
+    reader: SqliteConnection;
+    clock: Clock;
+    logger: Logger;
+  }) {
+    this.#writer = parts.writer;
+    this.#reader = parts.reader;
+    this.#logger = parts.logger;
+    this.#reads = new ReadQueue(parts.reader);
+    this.#writes = new WriteQueue(parts.writer, {
+      clock: parts.clock,
+      logger: parts.logger,
+      publish: (signals) => this.#publish(signals),
+    });
+  }
+
+  async read<T>(fn: (tx: ReadTx) => Promise<T>): Promise<T> {
+    this.#mustBeOpen();
+    return this.#reads.add(fn);
+  }
+
+  async write<T>(unit: string, fn: (tx: WriteTx) => Promise<T>): Promise<T> {
+    this.#mustBeOpen();
+    return this.#writes.add(unit, fn);
+  }
+
+  onSignal(listener: (signal: StoreSignal) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#finish();
+    return this.#closed;
+  }
+
+  async #finish(): Promise<void> {
+    await this.#writes.idle();
+    await this.#reads.idle();
+    // the writer last: it can fold the log into the file, a reader cannot
+    this.#reader.close();
+    this.#writer.close();
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closed === undefined) return;
+    throw new GatewayError('unavailable', 'the store is closed; the gateway is shutting down');
+  }
+
+  #publish(signals: readonly StoreSignal[]): void {
+    const distinct = new Map(signals.map((signal) => [JSON.stringify(signal), signal]));
+    for (const signal of distinct.values()) {
+      for (const listener of this.#listeners) {
+        try {
+          listener(signal);
+        } catch (error) {
+          this.#logger.error({ err: error, signal }, 'a listener of the store failed');
+        }
+      }
+    }
+  }
+}
