@@ -48,8 +48,7 @@ function toLine({ path, type, defaultValue, note }: OptionRow): string {
   const fallback = defaultValue === undefined ? '' : `\`${JSON.stringify(defaultValue)}\``;
   const also = (note.alsoAccepted ?? []).map((value) => `\`${JSON.stringify(value)}\``).join(', ');
   const extent = also === '' ? `**Default only.**` : `**Default only**, and ${also}.`;
-  const text =
-    note.support === 'default-only' ? `${note.description} ${extent}` : note.description;
+  const text = note.support === 'default-only' ? `${note.description} ${extent}` : note.description;
   return `| \`${path}\` | ${type} | ${fallback} | ${text} |`;
 }
 

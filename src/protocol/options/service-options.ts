@@ -40,9 +40,7 @@ export const messageOptions = section({
 
 /** `cron.*`: scheduled jobs. */
 export const cronOptions = section({
-  enabled: later(z.boolean().default(true), 'Whether jobs run. There are none so far.', {
-    alsoAccepted: [false],
-  }),
+  enabled: option(z.boolean().default(true), 'Whether jobs run. There are none so far.'),
   store: later(z.string().optional(), 'Path of the jobs. Default: `<state>/cron/jobs.json`.'),
   maxConcurrentRuns: later(z.int().min(1).default(1), 'Runs of jobs at a time.'),
   sessionRetention: later(

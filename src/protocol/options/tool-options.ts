@@ -73,10 +73,9 @@ export const toolOptions = section({
   }),
   sessions_spawn: section({
     attachments: section({
-      enabled: later(
+      enabled: option(
         z.boolean().default(true),
-        'Whether `sessions_spawn` takes attachments. They are refused by name so far.',
-        { alsoAccepted: [false] },
+        'Whether `sessions_spawn` takes attachments. They are refused by name so far, whatever it says.',
       ),
       maxTotalBytes: later(
         z.int().min(0).default(5_242_880),
