@@ -315,7 +315,7 @@ test('the usual keys of the environment make their providers known', () => {
   const openai = check({}, { OPENAI_API_KEY: 'sk' });
   assert.deepEqual(openai.addedProviders, ['openai']);
   assert.equal(openai.config?.models.providers['openai']?.apiKey, 'sk');
-  assert.match(String(openai.config?.agents.defaults.model), /^openai\//);
+  assert.match(JSON.stringify(openai.config?.agents.defaults.model), /^"openai\//);
   const own = { openai: { baseUrl: 'http://127.0.0.1:1/v1', models: [{ id: 'm' }] } };
   const configured = check({ models: { providers: own } }, { OPENAI_API_KEY: 'sk' });
   assert.deepEqual(configured.addedProviders, []);
