@@ -19,7 +19,7 @@ test('[TL3] the five tools cost at most 1,000 tokens in the form sent to an endp
   }
 });
 
-test('[BR-096] [TL4] the spec of sessions_spawn names the agents that may be spawned', () => {
+test('[TL4, BR-096] the spec of sessions_spawn names the agents that may be spawned', () => {
   const agentId = (ids: string[], allowAny: boolean) => {
     const spawn = sessionToolSpecs({ ids, allowAny }).find(
       (spec) => spec.name === 'sessions_spawn',

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createSessionWorld, userText } from '../../test/helpers/session-world.ts';
+import type { SessionWorld } from '../../test/helpers/session-world.ts';
+import type { ToolContext } from '../agent/runtime.ts';
+import { spawnTargets } from '../core/agents.ts';
+import type { SessionCaller } from '../core/caller.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import { listAgents } from '../service/list-agents.ts';
+import { listSessions } from '../service/list-sessions.ts';
+import { readHistory } from '../service/read-history.ts';
+import { silentLogger } from '../util/logger.ts';
+import type { SessionToolServices } from './call-session-tool.ts';
+import { createSessionTools } from './create-session-tools.ts';
+import { createToolInvoker } from './create-tool-invoker.ts';
+
+const MAIN = 'agent:main:main';
+const signal = new AbortController().signal;
+const inRun: ToolContext = {
+  runId: 'run-1',
+  sessionKey: MAIN,
+  agentId: 'main',
+  workspace: '/nowhere',
+  position: 2,
+  callIndex: 1,
+  signal,
+};
+
+/** The reading use cases on a real store; sending and spawning tell who called. */
+function servicesOf(world: SessionWorld, calls: SessionCaller[] = []): SessionToolServices {
+  return {
+    listSessions: (caller, args) => listSessions(world.context, caller, args),
+    readHistory: (caller, args) => readHistory(world.context, caller, args),
+    listAgents: (caller) => Promise.resolve(listAgents(world.context, caller)),
+    sendMessage: (caller) => {
+      calls.push(caller);
+      return Promise.resolve({ status: 'accepted', runId: 'r' });
+    },
+    spawnSession: (caller) => {
+      calls.push(caller);
+      return Promise.resolve({ status: 'forbidden', error: 'no' });
+    },
+  };
+}
+
+function toolsOf(world: SessionWorld, services: SessionToolServices) {
+  const tools = createSessionTools({
+    services,
+    logger: silentLogger,
+    runContext: () => ({ rootRunId: 'root-1', hops: 3, signal }),
+    spawnTargets: (agentId) => spawnTargets(world.context.config(), agentId),
+  });
+  return new Map(tools.map((tool) => [tool.spec.name, tool]));
+}
+
+describe('an agent’s turn', () => {
+  test('[TL6] an answer is JSON for the model and data for us', async (t) => {
+    const world = createSessionWorld(t);
+    await world.add({ key: MAIN });
+    await world.append(MAIN, [userText('q')]);
+    const history = toolsOf(world, servicesOf(world)).get('sessions_history');
+    const outcome = await history!.execute({ sessionKey: 'main' }, inRun);
+    assert.equal(outcome.isError, false);
+    assert.deepEqual(JSON.parse(outcome.text), outcome.details);
+    assert.deepEqual((outcome.details as { messages: unknown }).messages, [userText('q')]);
+  });
+
+  test('[TL6] bad arguments and refusals are answers, not faults', async (t) => {
+    const world = createSessionWorld(t);
+    const tools = toolsOf(world, servicesOf(world));
+    const bad = await tools.get('sessions_list')!.execute({ limti: 1 }, inRun);
+    assert.deepEqual([bad.isError, (bad.details as { status: string }).status], [true, 'error']);
+    const refused = await tools.get('sessions_spawn')!.execute({ task: 't' }, inRun);
+    assert.deepEqual(
+      [refused.isError, refused.details],
+      [true, { status: 'forbidden', error: 'no' }],
+    );
+  });
+
+  test('[TL7] a call carries its place in the run and in the tree of messages', async (t) => {
+    const world = createSessionWorld(t);
+    const calls: SessionCaller[] = [];
+    const send = toolsOf(world, servicesOf(world, calls)).get('sessions_send');
+    await send!.execute(
+      { sessionKey: 'k', message: 'm', idempotencyKey: 'ignored in a run' },
+      inRun,
+    );
+    assert.deepEqual(calls, [
+      {
+        type: 'session',
+        sessionKey: MAIN,
+        agentId: 'main',
+        run: { runId: 'run-1', position: 2, callIndex: 1, rootRunId: 'root-1', hops: 3, signal },
+      },
+    ]);
+  });
+
+  test('[TL8] a fault of ours is told without its cause, a passing one rejects', async (t) => {
+    const world = createSessionWorld(t);
+    let fault: Error = new Error('secret detail');
+    const services = { ...servicesOf(world), listAgents: () => Promise.reject(fault) };
+    const list = toolsOf(world, services).get('agents_list');
+    const outcome = await list!.execute({}, inRun);
+    assert.deepEqual([outcome.isError, /secret/.test(outcome.text)], [true, false]);
+    fault = new GatewayError('fenced', 'another owner');
+    await assert.rejects(list!.execute({}, inRun), { code: 'fenced' });
+  });
+
+  test('[TL4, BR-096] the spec that an agent is given names the agents it may spawn', (t) => {
+    const coder = { id: 'coder' };
+    const main = { id: 'main', subagents: { allowAgents: ['coder'] } };
+    const world = createSessionWorld(t, { agents: { list: [main, coder] } });
+    const spawn = toolsOf(world, servicesOf(world)).get('sessions_spawn');
+    const enumOf = (agentId: string): string => JSON.stringify(spawn?.specFor?.(agentId));
+    assert.match(enumOf('main'), /"enum":\["main","coder"\]/);
+    assert.match(enumOf('coder'), /"enum":\["coder"\]/);
+  });
+});
+
+describe('a call through a door', () => {
+  const invoke = (
+    world: SessionWorld,
+    tool: string,
+    options: { as?: string; calls?: SessionCaller[]; args?: object } = {},
+  ) => {
+    const { store, config } = world.context;
+    const services = servicesOf(world, options.calls);
+    const caller = world.caller(options.as ?? MAIN);
+    const invoker = createToolInvoker({ services, store, config, logger: silentLogger });
+    return invoker({ caller, tool, args: { ...options.args } });
+  };
+
+  test('[TL9] the result is the tool’s JSON itself', async (t) => {
+    const world = createSessionWorld(t);
+    await world.add({ key: MAIN });
+    const list = (await invoke(world, 'sessions_list')) as { count: number };
+    assert.equal(list.count, 1);
+    const bad = await invoke(world, 'sessions_list', { args: { limit: 0 } });
+    assert.equal((bad as { status: string }).status, 'error');
+  });
+
+  test('[TL9] an argument idempotencyKey names the job outside a run', async (t) => {
+    const world = createSessionWorld(t);
+    const calls: SessionCaller[] = [];
+    const args = { sessionKey: 'k', message: 'm', idempotencyKey: 'job-1' };
+    await invoke(world, 'sessions_send', { calls, args });
+    assert.equal(calls[0]?.idempotencyKey, 'job-1');
+  });
+
+  test('[TL10] an unknown tool, a file tool and one closed by policy are not there', async (t) => {
+    const world = createSessionWorld(t, { tools: { deny: ['sessions_history'] } });
+    await world.add({ key: MAIN });
+    const child = 'agent:main:subagent:00000000-0000-4000-8000-000000000001';
+    await world.add({ key: child, spawnedBy: MAIN });
+    for (const [tool, as] of [
+      ['sessions_lst', MAIN],
+      ['exec', MAIN],
+      ['sessions_history', MAIN],
+      ['sessions_list', child],
+    ] as const)
+      await assert.rejects(invoke(world, tool, { as }), { code: 'unknown_name' }, tool);
+    await assert.rejects(invoke(world, 'sessions_lst'), /nearest: "sessions_list"/);
+  });
+});
