@@ -145,6 +145,8 @@ test('[CF3] an unknown key is refused when it is close to a known one, else warn
       written: { session: { sendPolicy: { rules: [{ match: { chanel: 'x' }, action: 'deny' }] } } },
       error: 'session.sendPolicy.rules[0].match.chanel: unknown key; did you mean "channel"?',
     },
+    { written: { seson: {} }, error: 'seson: unknown key; did you mean "session"?' },
+    { written: { sesn: {} }, warning: 'sesn' },
     { written: { logging: { level: 'debug' } }, warning: 'logging' },
     { written: { agents: { defaults: { heartbeat: {} } } }, warning: 'agents.defaults.heartbeat' },
     { written: { gateway: { 'odd key': 1 } }, warning: 'gateway["odd key"]' },
