@@ -9,6 +9,9 @@ export interface StateLock {
   release(): void;
 }
 
+/** Kept reachable: a connection that is garbage collected is closed, and its lock is gone with it. */
+const heldLocks = new Set<DatabaseSync>();
+
 /**
  * Takes the state directory for this process, or throws `unavailable` when another process has it.
  * The lock is SQLite's own on a file of its own: the operating system drops it when the process
@@ -32,9 +35,10 @@ export function lockState(dir: string): StateLock {
     );
   }
   const held = lock;
+  heldLocks.add(held);
   return {
     release: () => {
-      if (held.isOpen) held.close();
+      if (heldLocks.delete(held)) held.close();
     },
   };
 }

@@ -1,0 +1,23 @@
+/** What every store must do. Each implementation registers this suite in a test file of its own. */
+import { describe } from 'node:test';
+import { entriesContract } from './contract/entries.suite.ts';
+import { followUpsContract } from './contract/follow-ups.suite.ts';
+import { lanesContract } from './contract/lanes.suite.ts';
+import { runsContract } from './contract/runs.suite.ts';
+import type { OpenHarness } from './contract/samples.suite.ts';
+import { sessionsContract } from './contract/sessions.suite.ts';
+import { unitsContract } from './contract/units.suite.ts';
+
+export type { OpenHarness, StoreHarness } from './contract/samples.suite.ts';
+
+/** Registers the contract for the stores that `open` makes, an empty one at each call. */
+export function storeContract(name: string, open: OpenHarness): void {
+  describe(`store contract on ${name}`, { concurrency: false }, () => {
+    unitsContract(open);
+    sessionsContract(open);
+    entriesContract(open);
+    lanesContract(open);
+    runsContract(open);
+    followUpsContract(open);
+  });
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { delivery, exchange, type OpenHarness, spawn, withStore } from './samples.suite.ts';
+
+export function followUpsContract(open: OpenHarness): void {
+  describe('exchanges', () => {
+    it('[A10] are due after the run that sent, and open between two in either direction', () =>
+      withStore(open, async ({ store }) => {
+        const pair = { requesterKey: 'a', targetKey: 'b' };
+        const row = exchange('x1', { ...pair, state: 'due', requesterRunId: 'r1' });
+        await store.write('add', async (tx) => {
+          await tx.exchanges.insert(exchange('x2', { ...pair, createdAt: 5, requesterRunId: 'r1' }));
+          await tx.exchanges.insert(row);
+          const back = { requesterKey: 'b', targetKey: 'a', createdAt: 3 };
+          await tx.exchanges.insert(exchange('x3', { ...back, state: 'announce' }));
+          await tx.exchanges.insert(exchange('x4', { ...pair, state: 'done' }));
+          await tx.exchanges.insert(exchange('x5', { requesterKey: 'a', targetKey: 'c' }));
+        });
+        await store.read(async (tx) => {
+          assert.deepEqual(await tx.exchanges.get('x1'), row);
+          assert.deepEqual(await tx.exchanges.dueAfterRun('r1'), [row]);
+          const open = await tx.exchanges.openOfPair('b', 'a');
+          assert.deepEqual(
+            open.map(({ exchangeId }) => exchangeId),
+            ['x3', 'x2', 'x1'],
+          );
+        });
+        const ended = { state: 'done', endReason: 'superseded', endedAt: 8 } as const;
+        await store.write('end', (tx) => tx.exchanges.update('x1', ended));
+        assert.deepEqual(await store.read((tx) => tx.exchanges.get('x1')), { ...row, ...ended });
+      }));
+  });
+
+  describe('spawns', () => {
+    it('[A18] stay with their requester until they are settled', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('add', async (tx) => {
+          await tx.spawns.insert(spawn('c2', { requesterKey: 'p', createdAt: 2 }));
+          await tx.spawns.insert(spawn('c1', { requesterKey: 'p', createdAt: 1 }));
+          await tx.spawns.insert(spawn('c3', { requesterKey: 'q' }));
+        });
+        const unsettled = async () =>
+          (await store.read((tx) => tx.spawns.unsettledOf('p'))).map(({ childKey }) => childKey);
+        assert.deepEqual(await unsettled(), ['c1', 'c2']);
+        await store.write('settle', async (tx) => {
+          await tx.spawns.update('c1', { state: 'settled', settledAt: 9 });
+          await tx.spawns.update('c2', { state: 'announcing' });
+        });
+        assert.deepEqual(await unsettled(), ['c2']);
+        assert.deepEqual(
+          await store.read((tx) => tx.spawns.get('c1')),
+          spawn('c1', { requesterKey: 'p', createdAt: 1, state: 'settled', settledAt: 9 }),
+        );
+      }));
+  });
+
+  describe('deliveries', () => {
+    it('[A19] book an effect once, whoever books it again', () =>
+      withStore(open, async ({ store }) => {
+        const row = delivery('d1', { idempotencyKey: 'announce of c1' });
+        assert.equal(await store.write('add', (tx) => tx.deliveries.insert(row)), true);
+        const again = { ...row, deliveryId: 'd2', text: 'other' };
+        assert.equal(await store.write('add', (tx) => tx.deliveries.insert(again)), false);
+        assert.deepEqual(await store.read((tx) => tx.deliveries.get('d1')), row);
+        assert.equal(await store.read((tx) => tx.deliveries.get('d2')), undefined);
+      }));
+
+    it('do not take an id that another effect has', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('add', (tx) => tx.deliveries.insert(delivery('d1')));
+        await assert.rejects(
+          store.write('add', (tx) =>
+            tx.deliveries.insert(delivery('d1', { idempotencyKey: 'another' })),
+          ),
+        );
+      }));
+
+    it('are listed by state, oldest first, and by session, newest first', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('add', async (tx) => {
+          await tx.deliveries.insert(delivery('d3', { createdAt: 3 }));
+          await tx.deliveries.insert(delivery('d1', { createdAt: 1 }));
+          await tx.deliveries.insert(delivery('d2', { createdAt: 2 }));
+          await tx.deliveries.insert(delivery('x', { sessionKey: 'other', createdAt: 4 }));
+          const patch = { state: 'sent', attempts: 1, updatedAt: 9, reason: null } as const;
+          await tx.deliveries.update('d2', patch);
+        });
+        await store.read(async (tx) => {
+          const queued = await tx.deliveries.byState('queued', 2);
+          assert.deepEqual(
+            queued.map(({ deliveryId }) => deliveryId),
+            ['d1', 'd3'],
+          );
+          const mine = await tx.deliveries.ofSession('agent:main:main', 2);
+          assert.deepEqual(
+            mine.map(({ deliveryId }) => deliveryId),
+            ['d3', 'd2'],
+          );
+          assert.equal(mine[1]?.state, 'sent');
+        });
+      }));
+  });
+
+  describe('jobs', () => {
+    const job = { jobKey: 'archive:c1', kind: 'archive', payloadJson: '{"n":1}', runAt: 50 };
+
+    it('are due at their time, oldest first', () =>
+      withStore(open, async ({ store }) => {
+        assert.equal(await store.read((tx) => tx.jobs.nextRunAt()), undefined);
+        await store.write('add', async (tx) => {
+          await tx.jobs.add(job);
+          await tx.jobs.add({ ...job, jobKey: 'b', runAt: 20 });
+          await tx.jobs.add({ ...job, jobKey: 'c', runAt: 20 });
+        });
+        const due = (now: number, limit: number) =>
+          store.read(async (tx) => (await tx.jobs.due(now, limit)).map(({ jobKey }) => jobKey));
+        assert.deepEqual(await due(19, 9), []);
+        assert.deepEqual(await due(20, 9), ['b', 'c']);
+        assert.deepEqual(await due(50, 2), ['b', 'c']);
+        assert.deepEqual(await due(50, 9), ['b', 'c', 'archive:c1']);
+        assert.equal(await store.read((tx) => tx.jobs.nextRunAt()), 20);
+      }));
+
+    it('are moved by a second add with their key, and start afresh', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('add', (tx) => tx.jobs.add(job));
+        await store.write('fail', (tx) =>
+          tx.jobs.retry(job.jobKey, { error: 'no network', runAt: 60 }),
+        );
+        const only = () => store.read(async (tx) => (await tx.jobs.due(999, 9))[0]);
+        const failed = await only();
+        assert.deepEqual([failed?.attempts, failed?.lastError, failed?.runAt], [1, 'no network', 60]);
+        await store.write('move', (tx) =>
+          tx.jobs.add({ ...job, payloadJson: '{"n":2}', runAt: 70 }),
+        );
+        const moved = await only();
+        assert.deepEqual(moved, {
+          ...job,
+          jobId: failed?.jobId,
+          payloadJson: '{"n":2}',
+          runAt: 70,
+          attempts: 0,
+          lastError: null,
+        });
+      }));
+
+    it('are removed in the unit that has their effect; a missing one is no error', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('add', (tx) => tx.jobs.add(job));
+        await assert.rejects(
+          store.write('effect fails', async (tx) => {
+            await tx.jobs.remove(job.jobKey);
+            throw new Error('no');
+          }),
+        );
+        assert.equal(await store.read((tx) => tx.jobs.nextRunAt()), 50);
+        await store.write('effect', (tx) => tx.jobs.remove(job.jobKey));
+        await store.write('again', (tx) => tx.jobs.remove(job.jobKey));
+        await store.write('late', (tx) => tx.jobs.retry(job.jobKey, { error: 'x', runAt: 1 }));
+        assert.equal(await store.read((tx) => tx.jobs.nextRunAt()), undefined);
+      }));
+  });
+}

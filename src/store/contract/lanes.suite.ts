@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { RunClass } from '../../protocol/words.ts';
+import type { LaneFence, Store } from '../store.ts';
+import { type OpenHarness, run, withStore } from './samples.suite.ts';
+
+export function lanesContract(open: OpenHarness): void {
+  describe('lanes', () => {
+    it('hands out the seqs of a lane from 1', () =>
+      withStore(open, async ({ store }) => {
+        const seqs = await store.write('seqs', async (tx) => [
+          await tx.lanes.nextSeq('k'),
+          await tx.lanes.nextSeq('k'),
+          await tx.lanes.nextSeq('other'),
+        ]);
+        assert.deepEqual(seqs, [1, 2, 1]);
+        const lane = await store.read((tx) => tx.lanes.get('k'));
+        assert.deepEqual(lane, {
+          sessionKey: 'k',
+          owner: null,
+          epoch: 0,
+          nextSeq: 3,
+          pending: 0,
+          headClass: null,
+          currentRunId: null,
+          state: 'idle',
+          readyAt: 0,
+        });
+      }));
+
+    it('makes an empty lane ready with its first run and only counts the next', () =>
+      withStore(open, async ({ store }) => {
+        await accept(store, 'k', { runId: 'r1', runClass: 'main', readyAt: 5 });
+        await accept(store, 'k', { runId: 'r2', runClass: 'nested', readyAt: 6 });
+        const lane = await store.read((tx) => tx.lanes.get('k'));
+        assert.equal(lane?.pending, 2);
+        assert.equal(lane?.headClass, 'main');
+        assert.equal(lane?.readyAt, 5);
+        assert.equal(lane?.state, 'queued');
+      }));
+
+    it('claims the lane that has waited longest, of the asked class, once', () =>
+      withStore(open, async ({ store }) => {
+        await accept(store, 'late', { runId: 'r1', readyAt: 30 });
+        await accept(store, 'early', { runId: 'r2', readyAt: 10 });
+        await accept(store, 'nested', { runId: 'r3', readyAt: 1, runClass: 'nested' });
+        const claim = async (runClass: RunClass) => {
+          const lane = await store.write('claim', (tx) =>
+            tx.lanes.claimNext({ runClass, owner: 'boot' }),
+          );
+          return lane?.sessionKey;
+        };
+        assert.equal(await claim('main'), 'early');
+        assert.equal(await claim('main'), 'late');
+        assert.equal(await claim('main'), undefined);
+        assert.equal(await claim('cron'), undefined);
+        assert.equal(await claim('nested'), 'nested');
+      }));
+
+    it('gives an owner its lane at a higher epoch each time', () =>
+      withStore(open, async ({ store }) => {
+        await accept(store, 'k', { runId: 'r1' });
+        const first = await claimAndStart(store, 'boot1');
+        assert.equal(first.epoch, 1);
+        await store.write('orphans', (tx) => tx.lanes.freeOrphans('boot2'));
+        const second = await claimAndStart(store, 'boot2');
+        assert.equal(second.epoch, 2);
+      }));
+
+    it('runs a lane in order, one owner at a time, and leaves it idle', () =>
+      withStore(open, async ({ store }) => {
+        await accept(store, 'k', { runId: 'r1', runClass: 'main', readyAt: 5 });
+        await accept(store, 'k', { runId: 'r2', runClass: 'nested', readyAt: 6 });
+        const fence = await claimAndStart(store, 'boot');
+        assert.equal(
+          await store.write('again', (tx) =>
+            tx.lanes.claimNext({ runClass: 'nested', owner: 'boot' }),
+          ),
+          undefined,
+        );
+        assert.equal((await store.read((tx) => tx.lanes.get('k')))?.state, 'running');
+        await end(store, fence, { runId: 'r1', at: 8 });
+        const between = await store.read((tx) => tx.lanes.get('k'));
+        assert.deepEqual(
+          { ...between, nextSeq: 0, epoch: 0 },
+          {
+            sessionKey: 'k',
+            owner: null,
+            epoch: 0,
+            nextSeq: 0,
+            pending: 1,
+            headClass: 'nested',
+            currentRunId: null,
+            state: 'queued',
+            readyAt: 8,
+          },
+        );
+        const next = await claimAndStart(store, 'boot', 'nested');
+        await end(store, next, { runId: 'r2', at: 9 });
+        const lane = await store.read((tx) => tx.lanes.get('k'));
+        assert.equal(lane?.pending, 0);
+        assert.equal(lane?.state, 'idle');
+        assert.equal(lane?.headClass, null);
+        assert.equal(lane?.owner, null);
+      }));
+
+    it('counts a run that is added while another one runs, without touching the head', () =>
+      withStore(open, async ({ store }) => {
+        await accept(store, 'k', { runId: 'r1', runClass: 'main' });
+        await claimAndStart(store, 'boot');
+        await accept(store, 'k', { runId: 'r2', runClass: 'subagent', readyAt: 50 });
+        const lane = await store.read((tx) => tx.lanes.get('k'));
+        assert.equal(lane?.pending, 2);
+        assert.equal(lane?.headClass, 'main');
+        assert.equal(lane?.state, 'running');
+      }));
+
+    it('[A12] claims a lane with an interrupted run first, from the pool of that run', () =>
+      withStore(open, async ({ store }) => {
+        await accept(store, 'old', { runId: 'r0', readyAt: 1 });
+        await accept(store, 'k', { runId: 'r1', runClass: 'main', readyAt: 90 });
+        await accept(store, 'k', { runId: 'r2', runClass: 'nested', readyAt: 90 });
+        await store.write('start both', async (tx) => {
+          for (const runId of ['r0', 'r1']) {
+            const lane = await tx.lanes.claimNext({ runClass: 'main', owner: 'dead' });
+            assert.ok(lane);
+            await tx.lanes.setCurrent(fenceOf(lane), runId, 'running');
+            await tx.runs.update(runId, { state: 'running' });
+          }
+        });
+        await store.write('wait', async (tx) => {
+          const lane = await tx.lanes.get('k');
+          assert.ok(lane);
+          await tx.lanes.setState(fenceOf(lane), 'waiting');
+        });
+        await accept(store, 'new', { runId: 'r3', readyAt: 0 });
+        assert.equal(await store.write('free', (tx) => tx.lanes.freeOrphans('boot')), 2);
+        assert.equal(await store.write('free', (tx) => tx.lanes.freeOrphans('boot')), 0);
+        const order: (string | null | undefined)[] = [];
+        for (let claims = 0; claims < 3; claims += 1) {
+          const lane = await store.write('claim', (tx) =>
+            tx.lanes.claimNext({ runClass: 'main', owner: 'boot' }),
+          );
+          order.push(lane?.currentRunId);
+          if (lane?.sessionKey === 'k') assert.equal(lane.state, 'waiting');
+        }
+        assert.deepEqual(order, ['r0', 'r1', null]);
+      }));
+
+    it('frees a lane that died between its claim and its first run', () =>
+      withStore(open, async ({ store }) => {
+        await accept(store, 'k', { runId: 'r1' });
+        await store.write('claim', (tx) => tx.lanes.claimNext({ runClass: 'main', owner: 'dead' }));
+        assert.equal(await store.write('free', (tx) => tx.lanes.freeOrphans('boot')), 1);
+        const fence = await claimAndStart(store, 'boot');
+        assert.equal(fence.epoch, 2);
+      }));
+
+    it('lets nobody but the present owner write: every fenced call throws', () =>
+      withStore(open, async ({ store }) => {
+        await accept(store, 'k', { runId: 'r1' });
+        const stale = await claimAndStart(store, 'boot1');
+        assert.equal(
+          (await store.write('lock', (tx) => tx.lanes.lock(stale))).currentRunId,
+          'r1',
+        );
+        await store.write('orphans', (tx) => tx.lanes.freeOrphans('boot2'));
+        const fresh = await claimAndStart(store, 'boot2');
+        const wrong: LaneFence[] = [
+          stale,
+          { ...fresh, epoch: fresh.epoch - 1 },
+          { ...fresh, owner: 'boot1' },
+          { ...fresh, sessionKey: 'nope' },
+        ];
+        for (const fence of wrong) {
+          const fenced = { code: 'fenced' };
+          await assert.rejects(store.write('lock', (tx) => tx.lanes.lock(fence)), fenced);
+          await assert.rejects(
+            store.write('current', (tx) => tx.lanes.setCurrent(fence, 'r9', 'running')),
+            fenced,
+          );
+          await assert.rejects(
+            store.write('state', (tx) => tx.lanes.setState(fence, 'waiting')),
+            fenced,
+          );
+          await assert.rejects(store.write('release', (tx) => tx.lanes.release(fence, 1)), fenced);
+        }
+        const lane = await store.read((tx) => tx.lanes.get('k'));
+        assert.equal(lane?.owner, 'boot2');
+        assert.equal(lane?.currentRunId, 'r1');
+        assert.equal(lane?.pending, 1);
+      }));
+
+    it('takes a queued run that ended by itself off its lane', () =>
+      withStore(open, async ({ store }) => {
+        await accept(store, 'k', { runId: 'r1', runClass: 'main' });
+        await accept(store, 'k', { runId: 'r2', runClass: 'nested' });
+        const abort = (runId: string) =>
+          store.write('abort', async (tx) => {
+            await tx.runs.update(runId, { state: 'aborted', endedAt: 9 });
+            await tx.lanes.removeQueued('k');
+            return tx.lanes.get('k');
+          });
+        const one = await abort('r1');
+        assert.deepEqual([one?.pending, one?.headClass, one?.state], [1, 'nested', 'queued']);
+        const none = await abort('r2');
+        assert.deepEqual([none?.pending, none?.headClass, none?.state], [0, null, 'idle']);
+        assert.equal((await abort('r2'))?.pending, 0);
+        await accept(store, 'k', { runId: 'r3', runClass: 'main', readyAt: 77 });
+        const again = await store.read((tx) => tx.lanes.get('k'));
+        assert.deepEqual([again?.pending, again?.headClass, again?.readyAt], [1, 'main', 77]);
+      }));
+
+    it('keeps the class and state of a claimed lane when a queued run behind it ends', () =>
+      withStore(open, async ({ store }) => {
+        await accept(store, 'k', { runId: 'r1', runClass: 'main' });
+        await accept(store, 'k', { runId: 'r2', runClass: 'nested' });
+        await claimAndStart(store, 'boot');
+        await store.write('merge', async (tx) => {
+          await tx.runs.update('r2', { state: 'ok', mergedInto: 'r1' });
+          await tx.lanes.removeQueued('k');
+        });
+        const lane = await store.read((tx) => tx.lanes.get('k'));
+        assert.deepEqual([lane?.pending, lane?.headClass, lane?.state], [1, 'main', 'running']);
+      }));
+
+    it('tells the state of many lanes; one that does not exist is idle', () =>
+      withStore(open, async ({ store }) => {
+        const keys = Array.from({ length: 300 }, (_, at) => `k${at}`);
+        await accept(store, 'k7', { runId: 'r7' });
+        await accept(store, 'k299', { runId: 'r299' });
+        const states = await store.read((tx) => tx.lanes.states([...keys, 'k7']));
+        assert.equal(states.size, 300);
+        const busy = [...states].filter(([, state]) => state !== 'idle');
+        assert.deepEqual(busy, [
+          ['k7', 'queued'],
+          ['k299', 'queued'],
+        ]);
+        assert.equal((await store.read((tx) => tx.lanes.states([]))).size, 0);
+      }));
+  });
+}
+
+function accept(
+  store: Store,
+  sessionKey: string,
+  given: { runId: string; runClass?: RunClass; readyAt?: number },
+): Promise<void> {
+  const { runId, runClass = 'main', readyAt = 1 } = given;
+  return store.write('accept', async (tx) => {
+    const seq = await tx.lanes.nextSeq(sessionKey);
+    await tx.lanes.addRun(sessionKey, runClass, readyAt);
+    await tx.runs.insert(run(runId, sessionKey, { seq, runClass }));
+  });
+}
+
+/** Claims the next lane of the class and goes on with its run, as the executor does. */
+function claimAndStart(store: Store, owner: string, runClass: RunClass = 'main'): Promise<LaneFence> {
+  return store.write('claim', async (tx) => {
+    const lane = await tx.lanes.claimNext({ runClass, owner });
+    assert.ok(lane);
+    if (lane.currentRunId === null) {
+      const next = await tx.runs.nextQueued(lane.sessionKey);
+      assert.ok(next);
+      assert.equal(next.runClass, runClass);
+      await tx.runs.update(next.runId, { state: 'running' });
+      await tx.lanes.setCurrent(fenceOf(lane), next.runId, 'running');
+    }
+    return fenceOf(lane);
+  });
+}
+
+function end(store: Store, fence: LaneFence, ended: { runId: string; at: number }): Promise<void> {
+  return store.write('end', async (tx) => {
+    await tx.lanes.lock(fence);
+    await tx.runs.update(ended.runId, { state: 'ok', endedAt: ended.at });
+    await tx.lanes.release(fence, ended.at);
+  });
+}
+
+function fenceOf(lane: { sessionKey: string; owner: string | null; epoch: number }): LaneFence {
+  assert.ok(lane.owner);
+  return { sessionKey: lane.sessionKey, owner: lane.owner, epoch: lane.epoch };
+}

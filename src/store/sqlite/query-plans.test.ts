@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { SqlConnection, SqlResult, SqlValue } from '../sql/connection.ts';
+import { SqlTx } from '../sql/sql-tx.ts';
+import { SqlUnit } from '../sql/sql-unit.ts';
+import type { SessionScope } from '../store.ts';
+import { migrate } from './migrate.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+import { sqliteDialect } from './sqlite-dialect.ts';
+
+/** Passes queries on and keeps what was asked. */
+class RecordingConnection implements SqlConnection {
+  readonly asked: { sql: string; params: readonly SqlValue[] }[] = [];
+  readonly #inner: SqliteConnection;
+  constructor(inner: SqliteConnection) {
+    this.#inner = inner;
+  }
+  query(sql: string, params: readonly SqlValue[]): Promise<SqlResult> {
+    this.asked.push({ sql, params });
+    return this.#inner.query(sql, params);
+  }
+}
+
+/** Returns the steps of the plan of every query that `ask` runs on an empty store. */
+async function plansOf(ask: (tx: SqlTx) => Promise<unknown>): Promise<string[]> {
+  const db = new SqliteConnection(':memory:', { readOnly: false });
+  try {
+    migrate(db, { now: () => 1 });
+    const recorder = new RecordingConnection(db);
+    await ask(new SqlTx(new SqlUnit(recorder, sqliteDialect, 1)));
+    return recorder.asked.flatMap(({ sql, params }) =>
+      db.run(`explain query plan ${sql}`, params).rows.map((row) => String(row['detail'])),
+    );
+  } finally {
+    db.close();
+  }
+}
+
+const scan = (scope: SessionScope, archived: boolean) => (tx: SqlTx) =>
+  tx.sessions.scan({ scope, archived, cursor: { updatedAt: 9, key: 'k' }, limit: 200 });
+const agent: SessionScope = { type: 'agent', agentId: 'main' };
+const everyTree: SessionScope = { type: 'tree', ancestorKey: 'root', rootKey: 'root' };
+const partOfTree: SessionScope = { type: 'tree', ancestorKey: 'k', rootKey: 'root' };
+const tail = (includeTools: boolean) => (tx: SqlTx) =>
+  tx.entries.tail({ sessionId: 's', includeTools, beforeSeq: 9, limit: 5 });
+
+const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegExp][] = [
+  ['sessions.scan everything', scan({ type: 'everything' }, false), /INDEX sessions_live \(/],
+  ['sessions.scan archived', scan({ type: 'everything' }, true), /INDEX sessions_archived \(/],
+  ['sessions.scan agent', scan(agent, false), /INDEX sessions_live_of_agent \(agent_id=\? AND/],
+  ['sessions.scan agent archived', scan(agent, true), /INDEX sessions_archived_of_agent \(/],
+  ['sessions.scan tree', scan(everyTree, false), /INDEX sessions_live_of_root \(root_key=\? AND/],
+  ['sessions.scan tree archived', scan(everyTree, true), /INDEX sessions_archived_of_root \(/],
+  ['sessions.scan part of tree', scan(partOfTree, false), /INDEX sessions_live_of_root \(root_key/],
+  ['sessions.get', (tx) => tx.sessions.get('k'), /sessions USING INDEX sqlite_autoindex_sessions_1/],
+  ['sessions.getBySessionId', (tx) => tx.sessions.getBySessionId('s'), /windows USING/],
+  [
+    'sessions.findByLabel',
+    (tx) => tx.sessions.findByLabel({ label: 'ops', limit: 2 }),
+    /INDEX sessions_label \(label=\?\)/,
+  ],
+  ['sessions.isDescendant', (tx) => tx.sessions.isDescendant('a', 'k'), /PRIMARY KEY/],
+  ['sessions.countActiveChildren', (tx) => tx.sessions.countActiveChildren('k'), /spawns_unsettled/],
+  ['entries.tail', tail(false), /INDEX entries_chat \(session_id=\? AND seq<\?\)/],
+  ['entries.tail with tools', tail(true), /INDEX sqlite_autoindex_entries_1 \(session_id=\? AND seq/],
+  ['entries.context', (tx) => tx.entries.context('s'), /INDEX entries_compaction \(session_id=\?\)/],
+  ['entries.ofRun', (tx) => tx.entries.ofRun('s', 'r'), /INDEX entries_run \(run_id=\?\)/],
+  [
+    'inputs.findByIdempotencyKey',
+    (tx) => tx.inputs.findByIdempotencyKey('s', 'k'),
+    /INDEX inputs_idempotency \(idempotency_scope=\? AND idempotency_key=\?\)/,
+  ],
+  ['inputs.pending', (tx) => tx.inputs.pending('k', 9), /INDEX inputs_pending \(session_key=\?\)/],
+  ['inputs.countUnderRoot', (tx) => tx.inputs.countUnderRoot('r'), /INDEX inputs_routed \(/],
+  [
+    'inputs.countEdge',
+    (tx) => tx.inputs.countEdge('r', 'a', 'b'),
+    /INDEX inputs_routed \(root_run_id=\? AND kind=\? AND source_key=\? AND session_key=\?\)/,
+  ],
+  ['runs.nextQueued', (tx) => tx.runs.nextQueued('k'), /INDEX runs_queued \(session_key=\?\)/],
+  [
+    'lanes.claimNext',
+    (tx) => tx.lanes.claimNext({ runClass: 'main', owner: 'boot' }),
+    /INDEX lanes_ready \(head_class=\?\)/,
+  ],
+  ['lanes.freeOrphans', (tx) => tx.lanes.freeOrphans('boot'), /INDEX lanes_owner/],
+  ['lanes.states', (tx) => tx.lanes.states(['a', 'b']), /PRIMARY KEY/],
+  ['toolCalls.ofRun', (tx) => tx.toolCalls.ofRun('r'), /sqlite_autoindex_tool_calls_1/],
+  ['waits.openOfLane', (tx) => tx.waits.openOfLane('k'), /INDEX waits_open_of_lane/],
+  ['waits.endOfRun', (tx) => tx.waits.endOfRun('r', 1), /INDEX waits_open_of_run/],
+  ['exchanges.dueAfterRun', (tx) => tx.exchanges.dueAfterRun('r'), /INDEX exchanges_due/],
+  ['exchanges.openOfPair', (tx) => tx.exchanges.openOfPair('a', 'b'), /INDEX exchanges_open/],
+  ['spawns.unsettledOf', (tx) => tx.spawns.unsettledOf('k'), /INDEX spawns_unsettled/],
+  [
+    'deliveries.byState',
+    (tx) => tx.deliveries.byState('queued', 9),
+    /INDEX deliveries_state \(state=\?\)/,
+  ],
+  ['deliveries.ofSession', (tx) => tx.deliveries.ofSession('k', 9), /INDEX deliveries_session/],
+  ['jobs.due', (tx) => tx.jobs.due(9, 9), /INDEX jobs_due \(run_at<\?\)/],
+];
+
+describe('query plans', () => {
+  for (const [name, ask, index] of searches) {
+    it(`${name} is an index search, without a scan and without a sort`, async () => {
+      const plans = await plansOf(ask);
+      assert.match(plans.join('\n'), index);
+      const costly = plans.filter((step) => /^SCAN (?!CONSTANT)|TEMP B-TREE/.test(step));
+      assert.deepEqual(costly, [], plans.join('\n'));
+    });
+  }
+
+  it('jobs.nextRunAt reads the first row of an index', async () => {
+    const plans = await plansOf((tx) => tx.jobs.nextRunAt());
+    assert.deepEqual(plans, ['SCAN jobs USING COVERING INDEX jobs_due']);
+  });
+});
