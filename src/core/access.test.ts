@@ -20,7 +20,11 @@ const TARGETS = {
   'its own session': { ...CALLER, isDescendant: false },
   'a descendant of its agent': { key: 'agent:a:subagent:u', agentId: 'a', isDescendant: true },
   'another session of its agent': { key: 'agent:a:x', agentId: 'a', isDescendant: false },
-  'a descendant under another agent': { key: 'agent:b:subagent:u', agentId: 'b', isDescendant: true },
+  'a descendant under another agent': {
+    key: 'agent:b:subagent:u',
+    agentId: 'b',
+    isDescendant: true,
+  },
   'another session of another agent': { key: 'agent:b:main', agentId: 'b', isDescendant: false },
   'the unknown row': { key: 'unknown', agentId: 'a', isDescendant: false },
 };
@@ -56,8 +60,17 @@ test('in global scope the shared row is the main session of every agent', () => 
 
 test('[BR-060] a refusal names the setting and is the same for every hidden or missing target', () => {
   const texts = new Set<string>();
-  for (const target of [TARGETS['another session of its agent'], TARGETS['another session of another agent']]) {
-    const query = { caller: CALLER, target, verb: 'history', level: 'tree', agentToAgent: OPEN } as const;
+  for (const target of [
+    TARGETS['another session of its agent'],
+    TARGETS['another session of another agent'],
+  ]) {
+    const query = {
+      caller: CALLER,
+      target,
+      verb: 'history',
+      level: 'tree',
+      agentToAgent: OPEN,
+    } as const;
     const decision = decideAccess(query);
     assert.ok(!decision.allowed);
     texts.add(decision.text);
@@ -91,11 +104,20 @@ for (const [allow, admitted] of ADMITS) {
 
 test('[BR-092] spawning under another agent is decided by its allow list, which the refusal names', () => {
   const target = { key: '', agentId: 'b', isDescendant: false };
-  const query = { caller: CALLER, target, verb: 'spawn', level: 'self', agentToAgent: OPEN } as const;
+  const query = {
+    caller: CALLER,
+    target,
+    verb: 'spawn',
+    level: 'self',
+    agentToAgent: OPEN,
+  } as const;
   const refused = decideAccess(query);
   assert.ok(!refused.allowed);
   assert.match(refused.text, /agents\.list\[\]\.subagents\.allowAgents.*allowed: a$/);
-  assert.equal(decideAccess({ ...query, spawnAgents: { any: false, agentIds: ['b'] } }).allowed, true);
+  assert.equal(
+    decideAccess({ ...query, spawnAgents: { any: false, agentIds: ['b'] } }).allowed,
+    true,
+  );
   assert.equal(decideAccess({ ...query, spawnAgents: { any: true, agentIds: [] } }).allowed, true);
   assert.equal(decideAccess({ ...query, target: { ...target, agentId: 'a' } }).allowed, true);
 });
@@ -125,7 +147,10 @@ test('a missing session is called missing only where every session would be show
 
 test('the sandbox clamp never widens a level', () => {
   for (const level of VISIBILITY_LEVELS) {
-    assert.equal(effectiveLevel(level, { sandboxed: false, sessionToolsVisibility: 'spawned' }), level);
+    assert.equal(
+      effectiveLevel(level, { sandboxed: false, sessionToolsVisibility: 'spawned' }),
+      level,
+    );
     assert.equal(effectiveLevel(level, { sandboxed: true, sessionToolsVisibility: 'all' }), level);
     const clamped = effectiveLevel(level, { sandboxed: true, sessionToolsVisibility: 'spawned' });
     assert.equal(clamped, level === 'self' ? 'self' : 'tree');
@@ -139,7 +164,9 @@ test('what a session may list it may read, and what it may read it may address',
     fc.property(
       fc.record({
         caller: session,
-        target: fc.tuple(session, fc.boolean()).map(([s, isDescendant]) => ({ ...s, isDescendant })),
+        target: fc
+          .tuple(session, fc.boolean())
+          .map(([s, isDescendant]) => ({ ...s, isDescendant })),
         level: fc.constantFrom(...VISIBILITY_LEVELS),
         agentToAgent: fc.record({
           enabled: fc.boolean(),

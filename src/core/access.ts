@@ -5,15 +5,7 @@
  */
 import type { VisibilityLevel } from '../protocol/words.ts';
 
-export type AccessVerb =
-  | 'list'
-  | 'history'
-  | 'send'
-  | 'spawn'
-  | 'stop'
-  | 'wait'
-  | 'search'
-  | 'ask';
+export type AccessVerb = 'list' | 'history' | 'send' | 'spawn' | 'stop' | 'wait' | 'search' | 'ask';
 
 /** `tools.agentToAgent`. An empty or missing `allow` admits every agent. */
 export interface AgentToAgentPolicy {

@@ -72,7 +72,8 @@ function joinNotes(notes: readonly string[]): string {
     .join('\n');
 }
 
-const HEADING = /^[ \t]*(?:#{1,6}[ \t]*)?[*_]{0,3}(Status|STATUS|Result|RESULT|Notes|NOTES|Stats)[*_]{0,3}:[*_]{0,3}[ \t]*(.*)$/;
+const HEADING =
+  /^[ \t]*(?:#{1,6}[ \t]*)?[*_]{0,3}(Status|STATUS|Result|RESULT|Notes|NOTES|Stats)[*_]{0,3}:[*_]{0,3}[ \t]*(.*)$/;
 
 /** Sorts the lines of a text under its own headings; a Status or Stats line is the gateway's to write and goes. */
 function readSections(text: string): { result: string; notes: string } {

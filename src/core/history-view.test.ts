@@ -4,7 +4,11 @@ import fc from 'fast-check';
 import type { AssistantMessage, Message, UserMessage } from '../protocol/message.ts';
 import { HISTORY_MAX_BYTES, viewHistory } from './history-view.ts';
 
-const user = (content: UserMessage['content'], timestamp = 1): Message => ({ role: 'user', content, timestamp });
+const user = (content: UserMessage['content'], timestamp = 1): Message => ({
+  role: 'user',
+  content,
+  timestamp,
+});
 const assistant = (text: string, timestamp = 2): AssistantMessage => ({
   role: 'assistant',
   content: [{ type: 'text', text }],
@@ -44,10 +48,7 @@ test('[BR-131] long text is cut and image data left out, never the whole message
   const [block] = view.messages[1]?.['content'] as { text: string }[];
   assert.match(block?.text ?? '', /^y{4000}… \[cut: 196000 of 200000 characters\]$/);
   assert.ok(view.bytes <= HISTORY_MAX_BYTES);
-  assert.deepEqual(
-    [view.truncated, view.contentTruncated, view.droppedMessages],
-    [true, true, 0],
-  );
+  assert.deepEqual([view.truncated, view.contentTruncated, view.droppedMessages], [true, true, 0]);
 });
 
 test('[BR-011] the oldest are dropped until the rest fits', () => {
@@ -61,33 +62,44 @@ test('[BR-011] the oldest are dropped until the rest fits', () => {
 });
 
 test('a newest message that fits in no way stays as a placeholder', () => {
-  const parts = Array.from({ length: 5000 }, () => ({ type: 'text' as const, text: 'many small parts' }));
+  const parts = Array.from({ length: 5000 }, () => ({
+    type: 'text' as const,
+    text: 'many small parts',
+  }));
   const view = viewHistory([user('old'), { ...assistant(''), content: parts }]);
   assert.match(JSON.stringify(view.messages.at(-1)), /message left out: \d+ bytes/);
 });
 
 test('the view is never above the cap, keeps the order and the newest', () => {
-  const text = fc.oneof(fc.string(), fc.nat({ max: 6000 }).map((length) => '😀'.repeat(length)));
+  const text = fc.oneof(
+    fc.string(),
+    fc.nat({ max: 6000 }).map((length) => '😀'.repeat(length)),
+  );
   const message = fc.oneof(
     text.map((content) => user(content)),
     text.map((content) => assistant(content)),
-    fc.nat({ max: 9000 }).map((size) =>
-      user([{ type: 'image', data: 'A'.repeat(size), mimeType: 'image/gif' }]),
-    ),
+    fc
+      .nat({ max: 9000 })
+      .map((size) => user([{ type: 'image', data: 'A'.repeat(size), mimeType: 'image/gif' }])),
   );
   fc.assert(
-    fc.property(fc.array(message, { maxLength: 12 }), fc.integer({ min: 400, max: 20_000 }), (list, cap) => {
-      const messages = list.map((item, timestamp) => ({ ...item, timestamp }));
-      const view = viewHistory(messages, cap);
-      assert.ok(sizeOf(view.messages) <= cap);
-      assert.equal(view.bytes, sizeOf(view.messages));
-      assert.deepEqual(
-        view.messages.map((shown) => shown['timestamp']),
-        messages.slice(view.droppedMessages).map((original) => original.timestamp),
-      );
-      if (messages.length > 0) assert.equal(view.messages.at(-1)?.['timestamp'], messages.length - 1);
-      assert.equal(view.truncated, JSON.stringify(view.messages) !== JSON.stringify(messages));
-      assert.ok(JSON.stringify(view.messages).isWellFormed());
-    }),
+    fc.property(
+      fc.array(message, { maxLength: 12 }),
+      fc.integer({ min: 400, max: 20_000 }),
+      (list, cap) => {
+        const messages = list.map((item, timestamp) => ({ ...item, timestamp }));
+        const view = viewHistory(messages, cap);
+        assert.ok(sizeOf(view.messages) <= cap);
+        assert.equal(view.bytes, sizeOf(view.messages));
+        assert.deepEqual(
+          view.messages.map((shown) => shown['timestamp']),
+          messages.slice(view.droppedMessages).map((original) => original.timestamp),
+        );
+        if (messages.length > 0)
+          assert.equal(view.messages.at(-1)?.['timestamp'], messages.length - 1);
+        assert.equal(view.truncated, JSON.stringify(view.messages) !== JSON.stringify(messages));
+        assert.ok(JSON.stringify(view.messages).isWellFormed());
+      },
+    ),
   );
 });

@@ -46,9 +46,14 @@ export function viewHistory(
   return toView(kept.reverse(), { of: messages, bytes });
 }
 
-function toView(shown: HistoryMessage[], from: { of: readonly Message[]; bytes: number }): HistoryView {
+function toView(
+  shown: HistoryMessage[],
+  from: { of: readonly Message[]; bytes: number },
+): HistoryView {
   const droppedMessages = from.of.length - shown.length;
-  const contentTruncated = shown.some((message, index) => message !== from.of[index + droppedMessages]);
+  const contentTruncated = shown.some(
+    (message, index) => message !== from.of[index + droppedMessages],
+  );
   return {
     messages: shown,
     truncated: droppedMessages > 0 || contentTruncated,
@@ -83,8 +88,12 @@ function trimValue(value: unknown, limit: number): unknown {
   }
   const record = value as Record<string, unknown>;
   if (record['type'] === 'image' && typeof record['data'] === 'string') return omitImage(record);
-  const entries = Object.entries(record).map(([name, item]) => [name, trimValue(item, limit)] as const);
-  return entries.some(([name, item]) => item !== record[name]) ? Object.fromEntries(entries) : value;
+  const entries = Object.entries(record).map(
+    ([name, item]) => [name, trimValue(item, limit)] as const,
+  );
+  return entries.some(([name, item]) => item !== record[name])
+    ? Object.fromEntries(entries)
+    : value;
 }
 
 function omitImage({ data, mimeType }: Record<string, unknown>): Record<string, unknown> {
@@ -95,7 +104,8 @@ function omitImage({ data, mimeType }: Record<string, unknown>): Record<string, 
 
 /** Cuts between characters, not inside a surrogate pair, and says how much is gone. */
 function cutText(text: string, limit: number): string {
-  const marker = (kept: number): string => `… [cut: ${text.length - kept} of ${text.length} characters]`;
+  const marker = (kept: number): string =>
+    `… [cut: ${text.length - kept} of ${text.length} characters]`;
   if (text.length <= limit + marker(limit).length) return text;
   const last = text.charCodeAt(limit - 1);
   const end = last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit;

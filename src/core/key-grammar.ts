@@ -105,7 +105,9 @@ function parseSubagent(tail: string | undefined): KeyBody | undefined {
   const [word, inner] = cut(rest);
   if (fold(word) === 'subagent') {
     const nested = parseSubagent(inner);
-    return nested && { ...nested, text: `${text}:${nested.text}`, id: `${id}:subagent:${nested.id}` };
+    return (
+      nested && { ...nested, text: `${text}:${nested.text}`, id: `${id}:subagent:${nested.id}` }
+    );
   }
   if (fold(word) === 'thread' && inner !== undefined && inner.trim() !== '') {
     const threadId = inner.trim();

@@ -125,7 +125,10 @@ test('[BR-060] a canonical key is its own canonical form, whatever was given', (
     ...['agent', 'Main', 'a_b', 'subagent', 'group', 'Discord', 'cron', 'node-x', 'thread'],
     ...['direct', 'main', UPPER, ' ', '', '!Ab', 'global', 'acp', 'hook', 'topic'],
   );
-  const text = fc.oneof(fc.string(), fc.array(part, { maxLength: 7 }).map((parts) => parts.join(':')));
+  const text = fc.oneof(
+    fc.string(),
+    fc.array(part, { maxLength: 7 }).map((parts) => parts.join(':')),
+  );
   fc.assert(
     fc.property(text, fc.boolean(), (rest, isPrefixed) => {
       const first = canonicalKey(isPrefixed ? `agent:Main:${rest}` : rest, OPTIONS);
@@ -221,7 +224,10 @@ test("only the viewer's own main session is shown as main", () => {
 
 test('an operator creates sessions of configured agents only, and never internal ones', () => {
   const options = { mainKey: 'main', agentIds: ['main', 'beta'] };
-  assert.deepEqual(mayOperatorCreate('agent:beta:whatever', options), { ok: true, agentId: 'beta' });
+  assert.deepEqual(mayOperatorCreate('agent:beta:whatever', options), {
+    ok: true,
+    agentId: 'beta',
+  });
   assert.equal(mayOperatorCreate('agent:beta:discord:group:G', options).ok, true);
   for (const key of [
     ...['agent:beta:subagent:u', 'cron:j', 'hook:h', 'node-n', 'global', 'unknown'],
@@ -233,7 +239,8 @@ test('an operator creates sessions of configured agents only, and never internal
 
 test('agent ids are checked when given and normalised when configured', () => {
   for (const id of ['a', 'A_b-9', ' main ']) assert.equal(isValidAgentId(id), true, id);
-  for (const id of ['', 'a b', 'a/b', 'ä', 'x'.repeat(65)]) assert.equal(isValidAgentId(id), false, id);
+  for (const id of ['', 'a b', 'a/b', 'ä', 'x'.repeat(65)])
+    assert.equal(isValidAgentId(id), false, id);
   assert.equal(normaliseAgentId(' My Agent! '), 'my-agent');
   assert.equal(normaliseAgentId('***'), 'main');
   assert.equal(isUuid(UPPER), true);

@@ -76,7 +76,8 @@ export function canonicalKey(
     return { ok: false, error: 'session key: the agent id must be 1 to 64 of A-Z a-z 0-9 _ -' };
   }
   const agentId = fold(rawId);
-  const body = isReserved(rest) || /^\s*agent\s*:/i.test(rest) ? undefined : parseKeyBody(rest, mainKey);
+  const body =
+    isReserved(rest) || /^\s*agent\s*:/i.test(rest) ? undefined : parseKeyBody(rest, mainKey);
   if (body === undefined) {
     return { ok: false, error: `session key: nothing usable behind "agent:${agentId}:"` };
   }
@@ -116,7 +117,10 @@ function isBareForm(body: KeyBody): boolean {
 }
 
 /** Returns what a canonical key says about itself; text that is no key is of form `other`. */
-export function parseKey(key: string, options: { mainKey: string } = { mainKey: 'main' }): ParsedKey {
+export function parseKey(
+  key: string,
+  options: { mainKey: string } = { mainKey: 'main' },
+): ParsedKey {
   if (key === 'global' || key === 'unknown') return { form: key };
   const prefix = /^agent:([^:]*):/.exec(key);
   const body = parseKeyBody(prefix ? key.slice(prefix[0].length) : key, fold(options.mainKey));

@@ -9,7 +9,10 @@ test('a cursor comes back as the position it was made from', () => {
   fc.assert(
     fc.property(fc.nat(), fc.string(), fc.string(), (updatedAt, key, secret) => {
       const text = encodeSessionCursor({ updatedAt, key }, secret);
-      assert.deepEqual(parseSessionCursor(text, secret), { ok: true, position: { updatedAt, key } });
+      assert.deepEqual(parseSessionCursor(text, secret), {
+        ok: true,
+        position: { updatedAt, key },
+      });
       assert.equal(encodeSessionCursor({ updatedAt, key }, secret), text);
     }),
   );

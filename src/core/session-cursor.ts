@@ -46,9 +46,13 @@ export function parseSessionCursor(
 
 const NOT_A_CURSOR = {
   ok: false,
-  error: 'cursor: not a cursor of this gateway; pass nextCursor of the previous page, or none to start over',
+  error:
+    'cursor: not a cursor of this gateway; pass nextCursor of the previous page, or none to start over',
 } as const;
 
 function keyed(secret: string, purpose: string, content: Buffer): Buffer {
-  return createHmac('sha256', secret).update(`session cursor ${purpose}\n`).update(content).digest();
+  return createHmac('sha256', secret)
+    .update(`session cursor ${purpose}\n`)
+    .update(content)
+    .digest();
 }

@@ -14,7 +14,7 @@ const STARTS = ['REPLY_SKIP', 'ANNOUNCE_SKIP', 'NO_REPLY'];
 export function visibleText(text: string): { silent: boolean; text: string } {
   let visible = text;
   // Taking one out can bring the halves of another together.
-  for (let before = ''; before !== visible; ) {
+  for (let before = ''; before !== visible;) {
     before = visible;
     visible = takeOut(visible);
   }
@@ -47,7 +47,10 @@ export function isAnnounceSkip(text: string): boolean {
 export function mayBecomeSilence(beginning: string): boolean {
   const start = beginning.trimStart();
   if (start === '') return true;
-  return STARTS.some(
-    (word) => word.startsWith(start) || (word === 'NO_REPLY' && word.startsWith(start.toUpperCase())),
-  ) || visibleText(start).silent;
+  return (
+    STARTS.some(
+      (word) =>
+        word.startsWith(start) || (word === 'NO_REPLY' && word.startsWith(start.toUpperCase())),
+    ) || visibleText(start).silent
+  );
 }

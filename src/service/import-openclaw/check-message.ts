@@ -11,7 +11,8 @@ export function checkMessage(
   if (message === undefined) return { ok: false, reason: 'message is not an object' };
   const { role, content } = message;
   if (role === 'user') {
-    if (typeof content === 'string' || isBlocks(content, ['text', 'image'])) return { ok: true, role };
+    if (typeof content === 'string' || isBlocks(content, ['text', 'image']))
+      return { ok: true, role };
     return { ok: false, reason: 'content of a user message is not text or blocks' };
   }
   if (role === 'assistant') {

@@ -11,14 +11,16 @@ export function orderLineage<T extends { key: string; parentKey: string | undefi
   const done = new Set<T>();
   const looped = new Set<T>();
   for (const item of items) {
-    const chain: T[] = [];
+    const chain = new Set<T>();
     let at: T | undefined = item;
-    while (at !== undefined && !done.has(at) && !chain.includes(at)) {
-      chain.push(at);
+    let last = item;
+    while (at !== undefined && !done.has(at) && !chain.has(at)) {
+      chain.add(at);
+      last = at;
       at = at.parentKey === undefined ? undefined : byKey.get(at.parentKey);
     }
-    if (at !== undefined && chain.includes(at)) looped.add(at);
-    for (const link of chain.reverse()) done.add(link);
+    if (at !== undefined && chain.has(at)) looped.add(last);
+    for (const link of [...chain].reverse()) done.add(link);
   }
   return { ordered: [...done], looped };
 }

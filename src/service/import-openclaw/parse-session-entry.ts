@@ -37,7 +37,8 @@ export function parseSessionEntry(
   const notes: string[] = [];
   const read = reader(record, notes);
   const updatedAt = read.time('updatedAt');
-  if (updatedAt === undefined) notes.push('has no usable updatedAt; the time of the import is used');
+  if (updatedAt === undefined)
+    notes.push('has no usable updatedAt; the time of the import is used');
   return {
     ok: true,
     entry: {
@@ -72,7 +73,13 @@ function chatFields(
   const origin = reader(asRecord(record['origin']) ?? {}, []);
   return {
     chatType: (word === undefined ? undefined : toChatType(word)) ?? null,
-    channel: (read.text('channel') ?? read.text('provider') ?? origin.text('provider') ?? null)?.toLowerCase() ?? null,
+    channel:
+      (
+        read.text('channel') ??
+        read.text('provider') ??
+        origin.text('provider') ??
+        null
+      )?.toLowerCase() ?? null,
     displayName: read.text('displayName') ?? read.text('subject') ?? read.text('room') ?? null,
   };
 }
@@ -130,7 +137,9 @@ interface Reader {
 function reader(record: Record<string, unknown>, notes: string[]): Reader {
   const count = (name: string): number | undefined => {
     const value = record[name];
-    return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+    return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+      ? value
+      : undefined;
   };
   return {
     text: (name) => {

@@ -47,7 +47,11 @@ export function parseTranscript(
       startedAt ??= timeOf(value['timestamp']);
       continue;
     }
-    const node = toNode(value, { line, problems, createdAt: nodes.at(-1)?.createdAt ?? startedAt ?? 0 });
+    const node = toNode(value, {
+      line,
+      problems,
+      createdAt: nodes.at(-1)?.createdAt ?? startedAt ?? 0,
+    });
     if (node === undefined) continue;
     const last = nodes.length - 1;
     const parentId = value['parentId'];
@@ -113,7 +117,7 @@ function toNode(
 
 function walkToRoot(nodes: readonly Node[]): Node[] {
   const path: Node[] = [];
-  for (let at = nodes.length - 1; at >= 0; ) {
+  for (let at = nodes.length - 1; at >= 0;) {
     const node = nodes[at];
     if (node === undefined) break;
     path.push(node);

@@ -53,9 +53,11 @@ export async function listSourceFolder(
 }
 
 /** Yields the lines of a file, from 1. Only a line feed ends one: JSON text may hold any other separator. */
-export function* linesOf(bytes: Buffer): Generator<{ line: number; text: string; isTorn: boolean }> {
+export function* linesOf(
+  bytes: Buffer,
+): Generator<{ line: number; text: string; isTorn: boolean }> {
   let line = 0;
-  for (let start = 0; start < bytes.length; ) {
+  for (let start = 0; start < bytes.length;) {
     const end = bytes.indexOf(0x0a, start);
     line += 1;
     const text = bytes.toString('utf8', start, end < 0 ? bytes.length : end);

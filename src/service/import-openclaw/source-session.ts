@@ -52,7 +52,8 @@ export function collectSessions(
     const twin = byKey.get(key);
     const sharer = byId.get(fields.sessionId);
     const file = store.file;
-    if (twin) left.push({ file, name, reason: `is another spelling of ${twin.name}, which is newer` });
+    if (twin)
+      left.push({ file, name, reason: `is another spelling of ${twin.name}, which is newer` });
     else if (sharer) left.push({ file, name, reason: `has the sessionId of ${sharer.name}` });
     else {
       byKey.set(key, session);
@@ -82,7 +83,10 @@ function readKey(
   const options = { mainKey: rules.mainKey, scope: rules.scope, agentId: store.agentId };
   if (name.trim().toLowerCase() === 'global') {
     if (rules.scope === 'global') return canonicalKey('main', options);
-    return { ok: false, error: 'is the shared session of session.scope "global", which is not set' };
+    return {
+      ok: false,
+      error: 'is the shared session of session.scope "global", which is not set',
+    };
   }
   // The oldest form wrote groups without agent and channel.
   const bareGroup = /^group:(.+)$/is.exec(name.trim());
