@@ -18,6 +18,8 @@ export interface FakeModelOptions {
   port?: number;
   /** answers agent-to-agent steps instead of declining them */
   talk?: boolean;
+  /** Writes the script of a turn anew from what the model was told; undefined keeps the text as it is. */
+  rewrite?: (userText: string, raw: string) => string | undefined;
 }
 
 export interface RecordedRequest {
@@ -59,7 +61,8 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
   const failures: Failure[] = [];
   const waiters = new Set<() => void>();
   const server = createServer((request, response) => {
-    void answer(request, response, { fake, failures, waiters, talk: options.talk ?? false }).catch(() =>
+    const { talk = false, rewrite } = options;
+    void answer(request, response, { fake, failures, waiters, talk, rewrite }).catch(() =>
       response.destroy(),
     );
   });
@@ -94,12 +97,13 @@ interface Desk {
   failures: Failure[];
   waiters: Set<() => void>;
   talk: boolean;
+  rewrite: FakeModelOptions['rewrite'];
 }
 
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { fake, failures, waiters, talk }: Desk,
+  { fake, failures, waiters, talk, rewrite }: Desk,
 ): Promise<void> {
   const raw = await readText(request);
   const api = FAKE_APIS.find(({ path }) => request.method === 'POST' && request.url === path);
@@ -114,14 +118,21 @@ async function answer(
   const failure = failures.shift();
   if (failure) return fail(response, { failure, api, body, gone: gone.signal });
 
-  const plan = planScene(readScene(api.readMessages(body)), { offered: api.readTools(body), talk });
+  const scene = readScene(api.readMessages(body));
+  const userText = rewrite?.(scene.userText, raw) ?? scene.userText;
+  const plan = planScene({ ...scene, userText }, { offered: api.readTools(body), talk });
   await delay(plan.sleepMs, undefined, { signal: gone.signal });
   send(response, { plan, api, body, promptTokens: fake.reportsUsage ? tokensOf(raw) : undefined });
 }
 
 function send(
   response: ServerResponse,
-  { plan, api, body, promptTokens }: {
+  {
+    plan,
+    api,
+    body,
+    promptTokens,
+  }: {
     plan: Plan;
     api: FakeApi;
     body: Record<string, unknown>;
@@ -148,7 +159,12 @@ function send(
 
 async function fail(
   response: ServerResponse,
-  { failure, api, body, gone }: {
+  {
+    failure,
+    api,
+    body,
+    gone,
+  }: {
     failure: Failure;
     api: FakeApi;
     body: Record<string, unknown>;
@@ -159,7 +175,12 @@ async function fail(
   switch (failure.kind) {
     case 'status': {
       const headers = failure.retryAfter === undefined ? {} : { 'retry-after': failure.retryAfter };
-      return sendJson(response, failure.status, api.toError(failure.message ?? 'scripted'), headers);
+      return sendJson(
+        response,
+        failure.status,
+        api.toError(failure.message ?? 'scripted'),
+        headers,
+      );
     }
     case 'drop':
       response.destroy();

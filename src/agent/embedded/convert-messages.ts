@@ -92,7 +92,9 @@ function toThinkingBlock(
   return {
     type: 'thinking',
     thinking: block.thinking,
-    ...(block.thinkingSignature === undefined ? {} : { thinkingSignature: block.thinkingSignature }),
+    ...(block.thinkingSignature === undefined
+      ? {}
+      : { thinkingSignature: block.thinkingSignature }),
     ...(block.redacted ? { redacted: true as const } : {}),
   };
 }
@@ -106,7 +108,8 @@ function toToolCallBlock(call: PiToolCall, ids: Set<string>): ToolCallBlock {
     id,
     name: call.name,
     // Arguments that are no JSON object must not run as empty ones: the tool refuses this name.
-    arguments: call.argumentsError === undefined ? call.arguments : { invalidJson: call.argumentsError },
+    arguments:
+      call.argumentsError === undefined ? call.arguments : { invalidJson: call.argumentsError },
   };
 }
 

@@ -16,7 +16,10 @@ export function describeFailure(failure: {
   const status = failure.status === undefined || failure.status < 400 ? '' : `${failure.status} `;
   const text = words.startsWith(status.trim()) ? words : `${status}${words}`;
   const short = text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text;
-  const wait = failure.retryAfterMs === undefined ? '' : ` (asks to wait ${Math.ceil(failure.retryAfterMs / 1_000)} s)`;
+  const wait =
+    failure.retryAfterMs === undefined
+      ? ''
+      : ` (asks to wait ${Math.ceil(failure.retryAfterMs / 1_000)} s)`;
   return `${failure.model}: ${short.trim() || 'no answer'}${wait}`;
 }
 

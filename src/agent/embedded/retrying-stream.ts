@@ -8,7 +8,7 @@ import {
 } from '@earendil-works/pi-ai';
 
 /** Pauses before the second and the third try: together 1.2 s, so a waiting sender learns of a failing model soon. */
-export const RETRY_DELAYS_MS: readonly number[] = [300, 900];
+const RETRY_DELAYS_MS: readonly number[] = [300, 900];
 /** A provider that asks for a longer pause than this is not asked again in this attempt. */
 const MAX_RETRY_AFTER_MS = 1_200;
 

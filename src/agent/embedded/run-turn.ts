@@ -72,7 +72,11 @@ export async function runTurn(input: TurnInput): Promise<AssistantMessage> {
 /** The system prompt and the declarations of the tools travel as the first message. */
 function toContext(turn: Turn, committed: PiMessage[]): AgentContext {
   const tools = turn.tools.map(toStandIn);
-  const declared = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  const declared = tools.map(({ name, description, parameters }) => ({
+    name,
+    description,
+    parameters,
+  }));
   const system: PiMessage = {
     role: 'system',
     content: turn.systemPrompt,
@@ -95,12 +99,18 @@ type RequestOptions = Omit<AgentLoopConfig, 'convertToLlm'>;
 
 async function toRequestOptions({ turn, provider }: TurnInput): Promise<RequestOptions> {
   const model = await toPiModel(provider, turn);
-  const hasOwnLimit = provider.models?.find(({ id }) => id === turn.model.id)?.maxTokens !== undefined;
+  const hasOwnLimit =
+    provider.models?.find(({ id }) => id === turn.model.id)?.maxTokens !== undefined;
   return {
     model,
     // Our key goes in by header alone: the libraries change a request by what a key looks like.
     ...(model.api === 'anthropic-messages'
-      ? { headers: { 'x-api-key': provider.apiKey ?? 'none', 'anthropic-dangerous-direct-browser-access': null } }
+      ? {
+          headers: {
+            'x-api-key': provider.apiKey ?? 'none',
+            'anthropic-dangerous-direct-browser-access': null,
+          },
+        }
       : { apiKey: provider.apiKey ?? 'none' }),
     ...(turn.thinking === 'off' ? {} : { reasoning: turn.thinking }),
     ...(turn.thinking === 'xhigh' ? { thinkingBudgets: { high: 32_768 } } : {}),

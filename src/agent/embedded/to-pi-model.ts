@@ -3,9 +3,9 @@ import type { ThinkingLevel } from '../../protocol/words.ts';
 import type { ModelRef } from '../runtime.ts';
 import type { ModelProvider } from './model-provider.ts';
 
-export const DEFAULT_CONTEXT_TOKENS = 200_000;
+const DEFAULT_CONTEXT_TOKENS = 200_000;
 /** Sent where the wire format demands a limit and the configuration names none. */
-export const DEFAULT_ANSWER_TOKENS = 8_192;
+const DEFAULT_ANSWER_TOKENS = 8_192;
 
 type Facts = Pick<Model<Api>, 'thinkingLevelMap' | 'contextWindow' | 'maxTokens' | 'input'> & {
   adaptiveThinking: boolean;
@@ -54,7 +54,8 @@ async function findFacts(baseUrl: string, id: string): Promise<Facts | undefined
   const entry = catalogue.find((model) => model.id === id);
   if (!entry) return undefined;
   const compat = entry.compat ?? {};
-  const adaptiveThinking = 'forceAdaptiveThinking' in compat && compat.forceAdaptiveThinking === true;
+  const adaptiveThinking =
+    'forceAdaptiveThinking' in compat && compat.forceAdaptiveThinking === true;
   return { ...entry, adaptiveThinking };
 }
 
@@ -71,7 +72,7 @@ async function loadCatalogue(hostname: string): Promise<Model<Api>[]> {
 }
 
 function definedOnly<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(
-    Object.entries(value).filter(([, entry]) => entry !== undefined),
-  ) as { [K in keyof T]: Exclude<T[K], undefined> };
+  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
 }

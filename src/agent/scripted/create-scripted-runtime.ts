@@ -38,9 +38,15 @@ async function playTurn(turn: Turn, host: TurnHost, play: Play): Promise<Assista
   for (;;) {
     const { sleepMs, action } = planScene(readScene(messages), { offered, talk: play.talk });
     const reply = (content: AssistantMessage['content'], end: End): AssistantMessage =>
-      toMessage({ content, end, usage: estimateUsage(turn, messages, content), at: play.clock.now() });
+      toMessage({
+        content,
+        end,
+        usage: estimateUsage(turn, messages, content),
+        at: play.clock.now(),
+      });
 
-    if (!(await waitUnlessAborted(sleepMs, play.signal))) return reply([], { stopReason: 'aborted' });
+    if (!(await waitUnlessAborted(sleepMs, play.signal)))
+      return reply([], { stopReason: 'aborted' });
     if (action.kind === 'fail') {
       return reply([], { stopReason: 'error', errorMessage: action.message });
     }
@@ -110,7 +116,11 @@ async function streamText(pieces: string[], host: TurnHost, signal: AbortSignal)
 }
 
 /** An estimate, honest about being one: four characters count as a token, and nothing costs anything. */
-function estimateUsage(turn: Turn, context: Message[], content: AssistantMessage['content']): Usage {
+function estimateUsage(
+  turn: Turn,
+  context: Message[],
+  content: AssistantMessage['content'],
+): Usage {
   const contextText = context.map((message) => JSON.stringify(message.content)).join('');
   const input = toTokens(turn.systemPrompt + contextText);
   const output = content.length === 0 ? 0 : toTokens(JSON.stringify(content));

@@ -51,7 +51,9 @@ function planAnnounce({ userText, replies }: Scene, talk: boolean): Plan | undef
   if (step) {
     return say(talk ? `PONG ${step.groups?.turn ?? countedFrom('PONG', replies)}` : 'REPLY_SKIP');
   }
-  return TASK_ANNOUNCE.test(userText) ? say(replies.findLast((text) => text !== '') ?? '') : undefined;
+  return TASK_ANNOUNCE.test(userText)
+    ? say(replies.findLast((text) => text !== '') ?? '')
+    : undefined;
 }
 
 function countedFrom(word: string, replies: string[]): number {
@@ -69,6 +71,8 @@ function plainAnswer(userText: string): string {
   if (line === '') return 'Scripted reply: the message was empty.';
   const characters = Array.from(line);
   const quote =
-    characters.length > QUOTE_CHARACTERS ? `${characters.slice(0, QUOTE_CHARACTERS).join('')}…` : line;
+    characters.length > QUOTE_CHARACTERS
+      ? `${characters.slice(0, QUOTE_CHARACTERS).join('')}…`
+      : line;
   return `Scripted reply (no model): I read "${quote}".`;
 }

@@ -56,7 +56,9 @@ function parseDirective(op: string, rest: string): Step {
     case 'CHUNKS': {
       const value = Number(rest);
       if (!Number.isFinite(value) || value < 0) return unreadable(op, 'a number of 0 or more');
-      return op === 'SLEEP' ? { op: 'sleep', ms: value } : { op: 'chunks', count: Math.max(1, value) };
+      return op === 'SLEEP'
+        ? { op: 'sleep', ms: value }
+        : { op: 'chunks', count: Math.max(1, value) };
     }
     case 'TOOL':
       return parseTool(rest);
@@ -112,7 +114,10 @@ export function planNext(steps: Step[], done: { results: string[]; offered: stri
     else if (step.op === 'chunks') chunks = step.count;
     else return { sleepMs, action: toAction(step, { chunks, offered: done.offered }) };
   }
-  return { sleepMs, action: { kind: 'answer', text: `DONE: ${done.results.at(-1) ?? ''}`, chunks } };
+  return {
+    sleepMs,
+    action: { kind: 'answer', text: `DONE: ${done.results.at(-1) ?? ''}`, chunks },
+  };
 }
 
 /** The steps behind the last call that has its result; what stood before it belongs to an earlier request. */
@@ -143,7 +148,11 @@ function toAction(
       const missing = step.calls.find((call) => !given.offered.includes(call.name));
       if (!missing) return { kind: 'calls', calls: step.calls };
       const offered = given.offered.toSorted().join(',');
-      return { kind: 'answer', text: `NO_SUCH_TOOL: ${missing.name}; offered: ${offered}`, chunks: 1 };
+      return {
+        kind: 'answer',
+        text: `NO_SUCH_TOOL: ${missing.name}; offered: ${offered}`,
+        chunks: 1,
+      };
     }
   }
 }

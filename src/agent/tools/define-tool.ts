@@ -25,7 +25,10 @@ export function defineTool<Shape extends z.ZodRawShape>(
     async execute(args, context) {
       const given = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
       const parsed = schema.safeParse(given);
-      if (!parsed.success) return failure(`${name}: ${describeIssue(parsed.error, { given, known: Object.keys(declaration.parameters) })}`);
+      if (!parsed.success)
+        return failure(
+          `${name}: ${describeIssue(parsed.error, { given, known: Object.keys(declaration.parameters) })}`,
+        );
       try {
         const outcome = await declaration.run(parsed.data, context);
         return typeof outcome === 'string' ? { text: outcome, isError: false } : outcome;
@@ -45,7 +48,11 @@ export function failure(text: string): ToolOutcome {
 
 /** JSON Schema without what only costs tokens: the dialect, the bounds of safe integers, the ban on extras. */
 function toParameters(schema: z.ZodObject): Record<string, unknown> {
-  const { $schema: _dialect, additionalProperties: _extras, ...rest } = z.toJSONSchema(schema, {
+  const {
+    $schema: _dialect,
+    additionalProperties: _extras,
+    ...rest
+  } = z.toJSONSchema(schema, {
     io: 'input',
     override: ({ jsonSchema }) => {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
@@ -63,7 +70,7 @@ function describeIssue(
   if (unknown) {
     const key = unknown.keys[0] ?? '';
     if (key === 'invalidJson') return 'the arguments were not a JSON object; send the call again';
-    const near = nearestName(key, known);
+    const near = nearestName(key, known, { within: 2 });
     return `unknown parameter ${JSON.stringify(key)}; ${near === undefined ? takes : `did you mean ${near}?`}`;
   }
   const issue = error.issues[0];
@@ -88,5 +95,7 @@ const FILE_ERRORS: Record<string, string> = {
 function expectedReason(error: unknown): string | undefined {
   if (error instanceof PathRefusal) return error.message;
   if (!(error instanceof Error) || !('code' in error)) return undefined;
-  return FILE_ERRORS[String(error.code)];
+  const fallback =
+    'syscall' in error ? `the file system answered ${String(error.code)}` : undefined;
+  return FILE_ERRORS[String(error.code)] ?? fallback;
 }

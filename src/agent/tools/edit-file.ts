@@ -17,13 +17,18 @@ export function createEditTool(): AgentTool {
     async run({ path, oldText, newText }, context) {
       const target = await resolveInWorkspace(context.workspace, path);
       const before = await readWhole(target.real);
-      if (before === undefined) return failure(`edit: ${target.shown} is not UTF-8 text of up to 5 MB`);
+      if (before === undefined)
+        return failure(`edit: ${target.shown} is not UTF-8 text of up to 5 MB`);
       const at = before.indexOf(oldText);
       if (at < 0) {
-        return failure(`edit: oldText does not occur in ${target.shown}; read it and copy the passage exactly`);
+        return failure(
+          `edit: oldText does not occur in ${target.shown}; read it and copy the passage exactly`,
+        );
       }
       if (before.indexOf(oldText, at + 1) >= 0) {
-        return failure(`edit: oldText occurs more than once in ${target.shown}; take in more lines around it`);
+        return failure(
+          `edit: oldText occurs more than once in ${target.shown}; take in more lines around it`,
+        );
       }
       const content = before.slice(0, at) + newText + before.slice(at + oldText.length);
       await writeInWorkspace(context.workspace, { path: target.real, content });

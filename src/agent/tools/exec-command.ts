@@ -18,7 +18,10 @@ export interface ExecOptions {
 /** Bytes that a command may write before the shell stops it. */
 const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
 // Stripped sources run as .ts, the build as .js; `new URL` is not rewritten by the compiler.
-const WORKER = new URL(import.meta.url.endsWith('.ts') ? './exec-worker.ts' : './exec-worker.js', import.meta.url);
+const WORKER = new URL(
+  import.meta.url.endsWith('.ts') ? './exec-worker.ts' : './exec-worker.js',
+  import.meta.url,
+);
 
 /**
  * Returns the `exec` tool: a command in an emulated shell on the workspace. Each call has a thread of
@@ -46,9 +49,13 @@ export function createExecTool(options: ExecOptions = {}): AgentTool {
         case 'aborted':
           return failure('exec: stopped, because the run was aborted');
         case 'timeout':
-          return failure(`exec: stopped after ${seconds} s; its output is lost. Do less in one command.`);
+          return failure(
+            `exec: stopped after ${seconds} s; its output is lost. Do less in one command.`,
+          );
         case 'crash':
-          return failure(`exec: the shell ended without a result (${end.reason}). Do less in one command.`);
+          return failure(
+            `exec: the shell ended without a result (${end.reason}). Do less in one command.`,
+          );
       }
     },
   });

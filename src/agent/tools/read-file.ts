@@ -23,11 +23,14 @@ export function createReadTool(): AgentTool {
     async run({ path, offset = 1, limit = DEFAULT_LINES }, context) {
       const target = await resolveInWorkspace(context.workspace, path);
       await using file = await openRegularFile(target.real);
-      if (await isBinary(file)) return failure(`read: ${target.shown} is not text; use exec to look into it`);
+      if (await isBinary(file))
+        return failure(`read: ${target.shown} is not text; use exec to look into it`);
       const stream = file.createReadStream({ encoding: 'utf8', autoClose: false, start: 0 });
       const part = await readLines(stream, { offset, limit });
       return part.text === '' && part.lines < offset && offset > 1
-        ? failure(`read: ${target.shown} has ${part.lines} lines; offset ${offset} is behind its end`)
+        ? failure(
+            `read: ${target.shown} has ${part.lines} lines; offset ${offset} is behind its end`,
+          )
         : part.text + trailer(part);
     },
   });
@@ -40,7 +43,9 @@ export async function openRegularFile(real: string): Promise<FileHandle> {
   const stat = await file.stat();
   if (stat.isFile()) return file;
   await file.close();
-  throw new PathRefusal(stat.isDirectory() ? 'this is a folder; list it with exec: ls' : 'not a regular file');
+  throw new PathRefusal(
+    stat.isDirectory() ? 'this is a folder; list it with exec: ls' : 'not a regular file',
+  );
 }
 
 async function isBinary(file: FileHandle): Promise<boolean> {
@@ -67,7 +72,7 @@ async function readLines(
   let line = 1;
   let isAtLineStart = true;
   for await (const chunk of stream as AsyncIterable<string>) {
-    for (let start = 0; start < chunk.length; ) {
+    for (let start = 0; start < chunk.length;) {
       if (line >= offset + limit) return { text, lines: line, nextOffset: line };
       const newline = chunk.indexOf('\n', start);
       const end = newline < 0 ? chunk.length : newline + 1;
@@ -90,7 +95,9 @@ async function readLines(
 function cutAtLimit(at: { text: string; bytes: number; line: number; piece: string }): Part {
   const wholeLines = at.text.slice(0, at.text.lastIndexOf('\n') + 1);
   if (wholeLines !== '') return { text: wholeLines, lines: at.line, nextOffset: at.line };
-  const room = Buffer.from(at.piece).subarray(0, MAX_BYTES - at.bytes).toString();
+  const room = Buffer.from(at.piece)
+    .subarray(0, MAX_BYTES - at.bytes)
+    .toString();
   return { text: at.text + room, lines: at.line, isCut: true, nextOffset: at.line + 1 };
 }
 

@@ -20,7 +20,8 @@ export interface WorkspacePath {
  * workspace. Decided by real paths: a symlink may lead to another place inside, never out.
  */
 export async function resolveInWorkspace(workspace: string, given: string): Promise<WorkspacePath> {
-  if (given.trim() === '') throw new PathRefusal('path is empty; give a path relative to the workspace');
+  if (given.trim() === '')
+    throw new PathRefusal('path is empty; give a path relative to the workspace');
   if (given.includes('\0')) throw new PathRefusal('path holds a NUL character');
   if (given.length > MAX_PATH_CHARACTERS) {
     throw new PathRefusal(`path is longer than ${MAX_PATH_CHARACTERS} characters`);
@@ -28,7 +29,6 @@ export async function resolveInWorkspace(workspace: string, given: string): Prom
   await mkdir(workspace, { recursive: true });
   const root = await realpath(workspace);
   const wanted = resolve(root, withoutAlias(root, given));
-  if (!isInside(root, wanted)) throw outside(given);
   const real = await realTarget(wanted);
   if (!isInside(root, real.path)) throw outside(given);
   return { real: real.path, shown: relative(root, real.path) || '.', exists: real.exists };
@@ -47,7 +47,9 @@ function isInside(root: string, path: string): boolean {
 }
 
 function outside(given: string): PathRefusal {
-  return new PathRefusal(`${JSON.stringify(given)} is outside the workspace; use a path relative to it`);
+  return new PathRefusal(
+    `${JSON.stringify(given)} is outside the workspace; use a path relative to it`,
+  );
 }
 
 /** The real path of the nearest existing ancestor, with the part that does not exist yet put back on. */

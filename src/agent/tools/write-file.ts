@@ -34,7 +34,8 @@ export async function writeInWorkspace(
   await mkdir(dirname(target.real), { recursive: true });
   // Looked at again: the folder may have been swapped for a link, or made by somebody else, meanwhile.
   const folder = await resolveInWorkspace(workspace, dirname(target.real));
-  if (folder.real !== dirname(target.real)) throw new PathRefusal('the folder changed meanwhile; try again');
+  if (folder.real !== dirname(target.real))
+    throw new PathRefusal('the folder changed meanwhile; try again');
   const draft = join(folder.real, `.${randomUUID()}.tmp`);
   try {
     const file = await open(draft, 'wx', mode);
