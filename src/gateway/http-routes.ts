@@ -138,6 +138,8 @@ function toRefusal(
   if (typeof retryAfterMs === 'number')
     c.header('Retry-After', String(Math.ceil(retryAfterMs / 1000)));
   if (error.code === 'unauthorized') c.header('WWW-Authenticate', 'Bearer');
+  // a body that nobody will read makes the connection useless for the next call
+  if (!c.req.raw.bodyUsed) c.header('Connection', 'close');
   const isRateLimited = error.details?.['code'] === 'AUTH_RATE_LIMITED';
   return refuse(c, {
     status: isRateLimited ? 429 : ERROR_CODES[error.code].httpStatus,

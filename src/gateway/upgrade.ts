@@ -22,7 +22,7 @@ export interface UpgradeDeps {
 }
 
 /** ms that a closing socket may take before it is cut */
-const CLOSE_TIMEOUT_MS = 2000;
+const CLOSE_TIMEOUT_MS = 1000;
 
 /** Returns the listener of `upgrade` requests: it refuses with an HTTP status, or opens a WebSocket. */
 export function createUpgrade(
