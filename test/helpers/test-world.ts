@@ -1,0 +1,142 @@
+/** A whole gateway in this process, over a real socket, a real store and a scripted model endpoint. */
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { type RunningGateway, startGateway } from '../../src/app/start-gateway.ts';
+import { connectGateway, type GatewayClient } from '../../src/client/gateway-client.ts';
+import type { Message, UserMessage } from '../../src/protocol/message.ts';
+import { textOf, toolCallsOf } from '../../src/protocol/message.ts';
+import type { Store } from '../../src/store/store.ts';
+import { silentLogger } from '../../src/util/logger.ts';
+import { type FakeModel, type FakeModelOptions, startFakeModel } from './fake-model.ts';
+
+type Json = Record<string, unknown>;
+
+export interface TestWorld {
+  gateway: RunningGateway;
+  client: GatewayClient;
+  model: FakeModel;
+  store: Store;
+  /** Sends a person's message by `chat.send` and resolves when its run has ended. */
+  say(sessionKey: string, message: string): Promise<Json>;
+  /** Calls a session tool as a session, from outside a run. */
+  tool(name: string, args: Json, sessionKey?: string): Promise<Json>;
+  history(sessionKey: string): Promise<Message[]>;
+  /** JSON answers of the session's tool calls, oldest first. */
+  toolAnswers(sessionKey: string): Promise<Json[]>;
+  /** Resolves when no run is queued or going and no job is due. */
+  quiet(): Promise<void>;
+}
+
+export interface WorldOptions {
+  config?: Json;
+  /** the model answers agent-to-agent steps instead of declining them */
+  talk?: boolean;
+  rewrite?: FakeModelOptions['rewrite'];
+}
+
+/** Agents a, b, c that may all reach each other. */
+const OPEN: Json = {
+  agents: { list: [{ id: 'a', default: true, subagents: { allowAgents: ['*'] } }, { id: 'b' }, { id: 'c' }] },
+  tools: { sessions: { visibility: 'all' }, agentToAgent: { enabled: true } },
+};
+
+/** Starts a world that ends with the test. */
+export async function startWorld(t: TestContext, options: WorldOptions = {}): Promise<TestWorld> {
+  const stateDir = mkdtempSync(join(tmpdir(), 'world-'));
+  const { talk = false, rewrite } = options;
+  const model = await startFakeModel({ talk, ...(rewrite === undefined ? {} : { rewrite }) });
+  const providers = { fake: { baseUrl: `${model.url}/v1`, apiKey: 'k', models: [{ id: 'fake-1' }] } };
+  mkdirSync(stateDir, { recursive: true });
+  const config = merge(merge(OPEN, { models: { providers } }), options.config ?? {});
+  writeFileSync(join(stateDir, 'trunkline.json'), JSON.stringify(config));
+  let store: Store | undefined;
+  const gateway = await startGateway({
+    stateDir,
+    port: 0,
+    env: {},
+    logger: silentLogger,
+    wrapStore: (opened) => (store = opened),
+  });
+  const client = await connectGateway({ url: gateway.url, token: gateway.token, clientName: 'test' });
+  t.after(async () => {
+    await client.close();
+    await gateway.stop();
+    await model.close();
+    rmSync(stateDir, { recursive: true });
+  });
+  return worldOf({ gateway, client, model, store: store! });
+}
+
+function worldOf(parts: Pick<TestWorld, 'gateway' | 'client' | 'model' | 'store'>): TestWorld {
+  const { client, store } = parts;
+  const history = async (sessionKey: string): Promise<Message[]> => {
+    const page = await client.request<{ messages: Message[] }>('chat.history', { sessionKey, limit: 1000 });
+    return page.messages;
+  };
+  return {
+    ...parts,
+    history,
+    say: async (sessionKey, message) => {
+      const sent = await client.request('chat.send', { sessionKey, message, idempotencyKey: randomUUID() });
+      return client.request('agent.wait', { runId: sent['runId'], timeoutMs: 30_000 });
+    },
+    tool: async (tool, args, sessionKey = 'main') => {
+      const params = { tool, args, sessionKey };
+      return (await client.request<{ result: Json }>('tools.invoke', params)).result;
+    },
+    toolAnswers: async (sessionKey) =>
+      (await history(sessionKey))
+        .filter((message) => message.role === 'toolResult')
+        .map((message) => JSON.parse(textOf(message)) as Json),
+    quiet: () => quiet(store),
+  };
+}
+
+/** Waits on commits, not on time: after each one the rows are looked at again. */
+async function quiet(store: Store): Promise<void> {
+  for (;;) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const stop = store.onSignal(() => resolve());
+    const isQuiet = await store.read(async (tx) => {
+      const { queued = 0, running = 0, waiting = 0 } = await tx.runs.countByState();
+      return queued + running + waiting === 0 && (await tx.jobs.nextRunAt()) === undefined;
+    });
+    if (!isQuiet) await Promise.race([promise, new Promise((again) => setTimeout(again, 50))]);
+    stop();
+    if (isQuiet) return;
+  }
+}
+
+function merge(base: Json, over: Json): Json {
+  const merged = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    const before = merged[key];
+    merged[key] =
+      isObject && typeof before === 'object' && before !== null
+        ? merge(before as Json, value as Json)
+        : value;
+  }
+  return merged;
+}
+
+/** Returns a script line that calls a tool. */
+export function call(tool: string, args: Json): string {
+  return `TOOL: ${tool} ${JSON.stringify(args)}`;
+}
+
+/** Returns the user messages that a session was sent, as stored. */
+export function usersOf(messages: readonly Message[]): UserMessage[] {
+  return messages.filter((message) => message.role === 'user');
+}
+
+/** Returns role and text of each message, tool calls as `→name`. */
+export function outlineOf(messages: readonly Message[]): string[] {
+  return messages.map((message) => {
+    const calls = message.role === 'assistant' ? toolCallsOf(message).map(({ name }) => `→${name}`) : [];
+    return `${message.role}: ${[textOf(message), ...calls].filter((part) => part !== '').join(' ')}`;
+  });
+}
