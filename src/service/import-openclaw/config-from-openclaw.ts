@@ -1,5 +1,5 @@
 /** What of an `openclaw.json` has a counterpart here. Pure: values in, values out. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { nearestName } from '../../core/nearest-name.ts';
 import { configSchema } from '../../protocol/options/config.ts';
 import { optionNotes } from '../../protocol/options/option.ts';

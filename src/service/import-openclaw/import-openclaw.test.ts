@@ -15,10 +15,12 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { channelOf } from '../../core/keys.ts';
+import { defaultConfig } from '../../protocol/options/config.ts';
 import type { SessionRow } from '../../store/rows.ts';
 import { openSqliteStore } from '../../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../store/store.ts';
 import { silentLogger } from '../../util/logger.ts';
+import { newSessionRow } from '../session-rows.ts';
 import { importOpenClaw } from './import-openclaw.ts';
 
 const NOW = 1_800_000_000_000;
@@ -232,39 +234,8 @@ test('a second import takes nothing twice and says so', async (t) => {
   assert.equal((await historyOf(place.store, 'S-main')).length, 2);
 });
 
-const emptyMain = (sessionId: string): SessionRow => ({
-  ...{
-    key: 'agent:main:main',
-    agentId: 'main',
-    kind: 'main',
-    sessionId,
-    rootKey: 'agent:main:main',
-  },
-  ...{
-    chatType: null,
-    channel: null,
-    label: null,
-    displayName: null,
-    model: null,
-    thinkingLevel: null,
-  },
-  ...{
-    verboseLevel: null,
-    reasoningLevel: null,
-    elevatedLevel: null,
-    lastModel: null,
-    totalTokens: null,
-  },
-  ...{
-    inputTokens: 0,
-    outputTokens: 0,
-    systemSent: false,
-    abortedLastRun: false,
-    sendPolicy: null,
-  },
-  ...{ lastChannel: null, lastTo: null, lastAccountId: null, lastThreadId: null, spawnedBy: null },
-  ...{ spawnDepth: 0, createdAt: NOW, updatedAt: NOW, archivedAt: null },
-});
+const emptyMain = (sessionId: string): SessionRow =>
+  newSessionRow(defaultConfig(), { key: 'agent:main:main', agentId: 'main', now: NOW, sessionId });
 
 test('a main session that nobody has used gives way; a used one stays and is reported', async (t) => {
   for (const isUsed of [false, true]) {
@@ -333,9 +304,9 @@ test('[BR-062] nothing outside the sessions folder is read, not even through a l
   symlinkSync(join(outside, 'secret.jsonl'), join(place.dir, 'agents/main/sessions/link.jsonl'));
   symlinkSync(outside, join(place.dir, 'agents/evil'));
   const report = await importOpenClaw({ dir: place.dir, store: place.store, now: NOW });
-  assert.deepEqual(report.sessions.taken.map(({ key, messages }) => [key, messages]).sort(), [
-    ['agent:main:b', 0],
-    ['agent:main:main', 0],
+  assert.deepEqual(report.sessions.taken.map(({ key, messages }) => `${key} ${messages}`).sort(), [
+    'agent:main:b 0',
+    'agent:main:main 0',
   ]);
   assert.deepEqual(
     report.sessions.left.map((item) => item.name),

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { orderLineage } from './order-lineage.ts';
 
 test('parents come before children whatever the order, and circles are cut once', () => {
-  const key = fc.constantFrom(...'abcdefgh');
+  const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g');
   const items = fc.uniqueArray(fc.record({ key, parentKey: fc.option(key, { nil: undefined }) }), {
     selector: (item) => item.key,
   });

@@ -121,7 +121,10 @@ test('parents that run in a circle or repeat an id end at the root', () => {
 
 test('a compaction stands in front of the entries that it keeps', () => {
   const compaction = (id: string, parentId: string, firstKeptEntryId: string): object => ({
-    ...{ type: 'compaction', id, parentId, firstKeptEntryId },
+    type: 'compaction',
+    id,
+    parentId,
+    firstKeptEntryId,
     summary: 's',
   });
   assert.deepEqual(

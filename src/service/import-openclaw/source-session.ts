@@ -91,11 +91,11 @@ function readKey(
   // The oldest form wrote groups without agent and channel.
   const bareGroup = /^group:(.+)$/is.exec(name.trim());
   const entry = asRecord(value);
-  const channel = [entry?.['channel'], entry?.['provider'], entry?.['lastChannel']].find(
-    (word) => typeof word === 'string' && /^[a-z0-9_-]+$/i.test(word),
-  );
+  const channel = [entry?.['channel'], entry?.['provider'], entry?.['lastChannel']]
+    .filter((word) => typeof word === 'string')
+    .find((word) => /^[a-z0-9_-]+$/i.test(word));
   if (bareGroup && channel !== undefined) {
-    return canonicalKey(`agent:${store.agentId}:${String(channel)}:group:${bareGroup[1]}`, options);
+    return canonicalKey(`agent:${store.agentId}:${channel}:group:${bareGroup[1]}`, options);
   }
   return canonicalKey(name, options);
 }
