@@ -42,7 +42,12 @@ export function nearestName(
 /** `timeout` means `timeoutSeconds`, whatever other word happens to be fewer letters away. */
 function distanceTo(wanted: string, candidate: string, takesStarts: boolean): number {
   const short = Math.min(wanted.length, candidate.length);
-  if (takesStarts && short >= 3 && wanted.slice(0, short) === candidate.slice(0, short) && wanted !== candidate)
+  if (
+    takesStarts &&
+    short >= 3 &&
+    wanted.slice(0, short) === candidate.slice(0, short) &&
+    wanted !== candidate
+  )
     return 1;
   return editDistance(wanted, candidate);
 }
