@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { textOf } from '../src/protocol/message.ts';
+import { call, startWorld, usersOf, type TestWorld, type WorldOptions } from './helpers/test-world.ts';
+import type { TestContext } from 'node:test';
+
+const A = 'agent:a:main';
+
+/** a spawns from a run of its own, after a person has talked to it on webchat. */
+async function spawn(world: TestWorld, args: Record<string, unknown>) {
+  await world.say(A, `${call('sessions_spawn', args)}\nSAY: started`);
+  await world.quiet();
+  const answer = (await world.toolAnswers(A)).at(-1) ?? {};
+  const childKey = String(answer['childSessionKey']);
+  const announces = (await world.store.read((tx) => tx.deliveries.ofSession(A, 100))).filter(
+    ({ idempotencyKey }) => idempotencyKey.startsWith('announce:'),
+  );
+  return { answer, childKey, announces };
+}
+
+test('[SP1] a spawn is accepted at once, with the child under a fresh sub-agent key', async (t) => {
+  const world = await startWorld(t);
+  const { answer, childKey } = await spawn(world, { task: 'SAY: done', label: 'kid' });
+  assert.equal(answer['status'], 'accepted');
+  assert.match(childKey, /^agent:a:subagent:[0-9a-f-]{36}$/);
+  assert.equal(answer['mode'], 'run');
+  assert.equal(answer['modelApplied'], 'fake/fake-1');
+  const child = await world.store.read((tx) => tx.sessions.get(childKey));
+  assert.deepEqual(
+    [child?.label, child?.spawnedBy, child?.spawnDepth, child?.rootKey],
+    ['kid', A, 1, A],
+  );
+  const [task] = usersOf(await world.history(childKey));
+  assert.equal(task?.provenance?.sourceTool, 'sessions_spawn');
+  assert.equal(task?.provenance?.sourceSessionKey, A);
+});
+
+test('[AN1, BR-077] the result is announced once: to the chat, and as a note in the requester', async (t) => {
+  const world = await startWorld(t);
+  const { childKey, announces } = await spawn(world, { task: 'SAY: forty-two', label: 'kid' });
+  assert.equal(announces.length, 1);
+  const [announce] = announces;
+  assert.deepEqual([announce?.state, announce?.channel, announce?.routeTo], ['sent', 'webchat', A]);
+  assert.match(announce?.text ?? '', /^Status: success\nResult: forty-two\n\nStats: runtime /);
+  assert.ok(announce?.text.includes(`sessionKey ${childKey}`));
+  await world.say(A, 'SAY: next');
+  const notes = usersOf(await world.history(A)).filter(({ provenance }) => provenance !== undefined);
+  assert.deepEqual(notes.map((note) => textOf(note)), [announce?.text]);
+  assert.equal(notes[0]?.provenance?.sourceSessionKey, childKey);
+});
+
+test('[AN2] exactly ANNOUNCE_SKIP posts nothing at all', async (t) => {
+  const rewrite = (text: string) => (text.includes('[Announce step') ? 'SAY: ANNOUNCE_SKIP' : undefined);
+  const world = await startWorld(t, { rewrite });
+  const { childKey, announces } = await spawn(world, { task: 'SAY: quiet' });
+  assert.deepEqual(announces, []);
+  assert.deepEqual(await world.store.read((tx) => tx.inputs.pending(A, 10)), []);
+  assert.equal((await world.store.read((tx) => tx.spawns.get(childKey)))?.state, 'settled');
+});
+
+test('[AN3, BR-118] a failed child is announced with its error, without an announce turn', async (t) => {
+  const world = await startWorld(t);
+  const { announces } = await spawn(world, { task: 'FAIL: 400 no such thing' });
+  assert.match(announces[0]?.text ?? '', /^Status: error\nResult: \(not available\)\nNotes: .*400/);
+  const asked = world.model.requests.filter(({ raw }) => raw.includes('[Announce step'));
+  assert.equal(asked.length, 0);
+});
+
+test('[AN4, BR-045] a child that never ends is stopped at its limit and announced with Status timeout', async (t) => {
+  const world = await startWorld(t);
+  world.model.failNext({ kind: 'hang' }, 0);
+  const { answer, announces } = await spawn(world, { task: 'SLEEP: 60000', runTimeoutSeconds: 0.3 });
+  const wait = await world.client.request('agent.wait', { runId: answer['runId'] });
+  assert.deepEqual([wait['status'], wait['outcome']], ['timeout', 'timeout']);
+  assert.equal(announces.length, 1);
+  assert.match(announces[0]?.text ?? '', /^Status: timeout\n/);
+});
+
+test('[AN5, BR-113] an empty final reply gives the newest tool result as Result', async (t) => {
+  const world = await startWorld(t);
+  const { announces } = await spawn(world, {
+    task: `${call('write', { path: 'a.txt', content: 'T-first' })}\n${call('read', { path: 'a.txt' })}\nEMPTY`,
+  });
+  assert.match(announces[0]?.text ?? '', /^Status: success\nResult: .*T-first/);
+});
+
+test('[AN6, BR-199] mode template makes no extra model call and posts the child’s last text', async (t) => {
+  const config = { agents: { defaults: { subagents: { announce: { mode: 'template' } } } } };
+  const world = await startWorld(t, { config });
+  const { announces } = await spawn(world, { task: 'SAY: plain' });
+  assert.match(announces[0]?.text ?? '', /^Status: success\nResult: plain\n\nStats: /);
+  assert.equal(world.model.requests.filter(({ raw }) => raw.includes('SAY: plain')).length, 3);
+});
+
+test('[AN7] without a chat the result goes to the transcript alone, and the row says why', async (t) => {
+  const world = await startWorld(t);
+  const answer = await world.tool('sessions_spawn', { task: 'SAY: x' });
+  assert.equal(answer['status'], 'accepted');
+  await world.quiet();
+  const rows = await world.store.read((tx) => tx.deliveries.ofSession(A, 10));
+  assert.deepEqual(rows.map(({ state, reason }) => [state, reason]), [['suppressed', 'no_route']]);
+  const notes = await world.store.read((tx) => tx.inputs.pending(A, 10));
+  assert.equal(notes.length, 1);
+});
+
+test('[AN8] a denied chat gets no announce, the transcript does', async (t) => {
+  const world = await startWorld(t);
+  await world.say(A, 'SAY: hi');
+  await world.client.request('sessions.patch', { key: A, sendPolicy: 'deny' });
+  await world.tool('sessions_spawn', { task: 'SAY: x' });
+  await world.quiet();
+  const rows = await world.store.read((tx) => tx.deliveries.ofSession(A, 10));
+  assert.deepEqual(
+    rows.flatMap(({ state, reason, idempotencyKey }) =>
+      idempotencyKey.startsWith('announce:') ? [[state, reason]] : [],
+    ),
+    [['suppressed', 'send_policy']],
+  );
+});
+
+test('[AN9, BR-117] unknown usage is announced as n/a, and no cost is shown', async (t) => {
+  const world = await startWorld(t);
+  world.model.reportsUsage = false;
+  const { announces } = await spawn(world, { task: 'SAY: x' });
+  assert.match(announces[0]?.text ?? '', /tokens n\/a/);
+  assert.ok(!announces[0]?.text.includes('est $'));
+});
+
+test('[SP2, BR-092] only agents of the allow list are accepted, and the error names the list', async (t) => {
+  const world = await startWorld(t, {
+    config: { agents: { list: [{ id: 'main' }, { id: 'coding' }, { id: 'sec' }] } },
+  });
+  const listed = await world.tool('agents_list', {});
+  assert.deepEqual((listed['agents'] as { id: string }[]).map(({ id }) => id), ['main']);
+  const refused = await world.tool('sessions_spawn', { task: 'x', agentId: 'coding' });
+  assert.equal(refused['status'], 'forbidden');
+  assert.match(String(refused['error']), /agents\.list\[\]\.subagents\.allowAgents.*allowed: main/);
+  const accepted = await world.tool('sessions_spawn', { task: 'SAY: x', agentId: 'main' });
+  assert.equal(accepted['status'], 'accepted');
+});
+
+const refusals: [string, Record<string, unknown>, WorldOptions, RegExp][] = [
+  ['an unknown model', { model: 'nope/x' }, {}, /nope/],
+  ['an unknown agent', { agentId: 'ghost' }, {}, /ghost may not be spawned/],
+  ['a thread, which is not supported yet', { thread: true }, {}, /thread/],
+  ['a missing agentId where one is required', {}, { config: { agents: { defaults: { subagents: { requireAgentId: true } } } } }, /requireAgentId/],
+];
+for (const [what, args, options, expected] of refusals) {
+  test(`[SP3] a spawn with ${what} is refused and leaves nothing`, async (t) => {
+    const world = await startWorld(t, options);
+    const before = await world.store.read((tx) => tx.sessions.count());
+    const answer = await world.tool('sessions_spawn', { task: 'x', ...args });
+    assert.ok(answer['status'] === 'error' || answer['status'] === 'forbidden');
+    assert.match(String(answer['error']), expected);
+    const after = await world.store.read(async (tx) => ({
+      sessions: await tx.sessions.count(),
+      runs: await tx.runs.countByState(),
+    }));
+    assert.deepEqual(after, { sessions: before, runs: {} });
+  });
+}
+
+test('[SP4, BR-141] a sub-agent is offered no session tools, and may not spawn even when it names one', async (t) => {
+  const world = await startWorld(t);
+  const { childKey } = await spawn(world, { task: call('sessions_spawn', { task: 'SAY: grandchild' }) });
+  const request = world.model.requests.find(({ raw }) => raw.includes('You are a sub-agent'));
+  const names = (request?.body['tools'] as { function: { name: string } }[]).map((tool) => tool.function.name);
+  assert.deepEqual(names.toSorted(), ['edit', 'exec', 'read', 'write']);
+  const children = await world.store.read((tx) => tx.sessions.scan({
+    scope: { type: 'tree', ancestorKey: childKey, rootKey: A },
+    archived: false,
+    cursor: undefined,
+    limit: 10,
+  }));
+  assert.deepEqual(children.map(({ key }) => key), [childKey]);
+});
+
+test('[SP5, BR-134] the limit of active children holds under a burst', async (t) => {
+  const world = await startWorld(t);
+  const burst = Array.from({ length: 12 }, () =>
+    world.tool('sessions_spawn', { task: 'SLEEP: 300\nSAY: x' }),
+  );
+  const answers = await Promise.all(burst);
+  assert.equal(answers.filter(({ status }) => status === 'accepted').length, 5);
+  assert.match(String(answers.find(({ status }) => status === 'forbidden')?.['error']), /maxChildrenPerAgent is 5/);
+  await world.quiet();
+  const again = await world.tool('sessions_spawn', { task: 'SAY: x' });
+  assert.equal(again['status'], 'accepted');
+});
+
+test('[SP6] the same idempotency key gives the same child', async (t) => {
+  const world = await startWorld(t);
+  const args = { task: 'SAY: x', idempotencyKey: 'k' };
+  const first = await world.tool('sessions_spawn', args);
+  assert.deepEqual(await world.tool('sessions_spawn', args), first);
+  const other = await world.tool('sessions_spawn', { ...args, task: 'SAY: y' });
+  assert.equal(other['status'], 'error');
+});
+
+test('[SP7, BR-168] model and thinking of a child follow parameter, agent, defaults, caller', async (t: TestContext) => {
+  const subagents = { thinking: 'high' };
+  const world = await startWorld(t, { config: { agents: { defaults: { subagents } } } });
+  const byDefault = await world.tool('sessions_spawn', { task: 'SAY: x' });
+  assert.equal(byDefault['thinkingApplied'], 'high');
+  const byParam = await world.tool('sessions_spawn', { task: 'SAY: x', thinking: 'low' });
+  assert.equal(byParam['thinkingApplied'], 'low');
+  const child = await world.store.read((tx) => tx.sessions.get(String(byParam['childSessionKey'])));
+  assert.equal(child?.thinkingLevel, 'low');
+});
