@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import { checkConfig } from '../../config/check-config.ts';
+import { formatIssue } from '../../config/config-issue.ts';
+import { stateFiles } from '../../config/state-files.ts';
+import { configJsonSchema } from '../../protocol/options/option-table.ts';
+import type { CliIo } from '../cli-io.ts';
+import { EXIT } from '../exit-codes.ts';
+
+interface CheckFlags {
+  stateDir?: string;
+  config?: string;
+  json?: boolean;
+}
+
+export function defineConfig(command: Command, io: CliIo): void {
+  command
+    .description('Checks the configuration file, or prints what may stand in one.')
+    .configureHelp({ subcommandTerm: (sub) => sub.name() })
+    .helpCommand(false);
+  command
+    .command('check')
+    .description('Checks the configuration file and lists every fault with its path.')
+    .option('--config <file>', 'the file; trunkline.json in the state directory')
+    .option('--state-dir <dir>', 'state directory; ~/.trunkline when not given')
+    .option('--json', 'print the result as JSON')
+    .action((flags: CheckFlags) => check(flags, io));
+  command
+    .command('schema')
+    .description('Prints the JSON Schema of the configuration file.')
+    .option('--json', 'the schema is JSON in any case')
+    .action(() => io.out(JSON.stringify(configJsonSchema(), null, 2)));
+}
+
+function check(flags: CheckFlags, io: CliIo): void {
+  const place = stateFiles({ stateDir: flags.stateDir, configPath: flags.config }, io.env);
+  const path = place.configPath;
+  // Without a file the defaults hold; only a file that somebody named must be there.
+  const isMissing = !existsSync(path) && !place.isConfigNamed;
+  const result = isMissing
+    ? { ok: true, errors: [], warnings: [] }
+    : checkConfig(path, { env: io.env });
+  io.exitCode = result.ok ? EXIT.ok : EXIT.failure;
+  if (flags.json === true) {
+    io.out(JSON.stringify({ path, isFound: !isMissing, ...result }, null, 2));
+    return;
+  }
+  for (const issue of result.errors) io.out(`error    ${formatIssue(issue)}`);
+  for (const issue of result.warnings) io.out(`warning  ${formatIssue(issue)}`);
+  if (isMissing) io.out(`${path} is not there; the defaults hold`);
+  else io.out(`${path}: ${result.ok ? 'can be used' : 'cannot be used'}`);
+}

@@ -1,0 +1,22 @@
+import type { Command } from 'commander';
+import type { CliIo } from '../cli-io.ts';
+import { defineSessionsHistory } from './sessions-history.ts';
+import { defineSessionsList } from './sessions-list.ts';
+import { defineSessionsSend } from './sessions-send.ts';
+import { defineSessionsSpawn } from './sessions-spawn.ts';
+
+export function defineSessions(command: Command, io: CliIo): void {
+  command
+    .description('Lists, reads, messages and spawns sessions.')
+    .configureHelp({ subcommandTerm: (sub) => sub.name() })
+    .helpCommand(false)
+    .addHelpText(
+      'after',
+      '\nWith --as KEY the command acts as that session, and its access rules apply; without it\n' +
+        'as the operator, who may see everything. spawn always acts as a session.',
+    );
+  defineSessionsList(command.command('list'), io);
+  defineSessionsHistory(command.command('history'), io);
+  defineSessionsSend(command.command('send'), io);
+  defineSessionsSpawn(command.command('spawn'), io);
+}

@@ -1,0 +1,106 @@
+import { Command, CommanderError } from 'commander';
+import { TRUNKLINE_VERSION } from '../app/version.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import { processIo } from './cli-io.ts';
+import type { CliIo } from './cli-io.ts';
+import { EXIT } from './exit-codes.ts';
+import type { ExitCode } from './exit-codes.ts';
+import { printable } from './output/printable.ts';
+
+type Define = (command: Command, io: CliIo) => void;
+interface CommandEntry {
+  summary: string;
+  /** loads only this command: `--help` need not wait for what others import */
+  load(): Promise<Define>;
+}
+
+const COMMANDS: Readonly<Record<string, CommandEntry>> = {
+  gateway: {
+    summary: 'run the gateway',
+    load: async () => (await import('./commands/gateway.ts')).defineGateway,
+  },
+  agent: {
+    summary: 'send a message to an agent and print its answer',
+    load: async () => (await import('./commands/agent.ts')).defineAgent,
+  },
+  sessions: {
+    summary: 'list, read, message and spawn sessions',
+    load: async () => (await import('./commands/sessions.ts')).defineSessions,
+  },
+  tool: {
+    summary: 'call a tool as a session',
+    load: async () => (await import('./commands/tool.ts')).defineTool,
+  },
+  call: {
+    summary: 'call a method of the gateway',
+    load: async () => (await import('./commands/call.ts')).defineCall,
+  },
+  config: {
+    summary: 'check the configuration, print its schema',
+    load: async () => (await import('./commands/config.ts')).defineConfig,
+  },
+  import: {
+    summary: 'take over sessions of another product',
+    load: async () => (await import('./commands/import.ts')).defineImport,
+  },
+  tour: {
+    summary: 'watch two agents work together, without a model',
+    load: async () => (await import('./commands/tour.ts')).defineTour,
+  },
+};
+
+/** The names of the commands, in the order of the help. */
+export const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS);
+
+const HELP_WIDTH = 90;
+
+/** Runs one command line and returns the exit code. Never throws, never ends the process. */
+export async function main(argv: readonly string[], io: CliIo = processIo()): Promise<ExitCode> {
+  try {
+    const program = await createProgram(argv, io);
+    await program.parseAsync([...argv], { from: 'user' });
+    return io.exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    reportError(error, { io, isJson: argv.includes('--json') });
+    return EXIT.failure;
+  }
+}
+
+async function createProgram(argv: readonly string[], io: CliIo): Promise<Command> {
+  const program = new Command('trunkline')
+    .description('The session layer for AI agents.')
+    .version(TRUNKLINE_VERSION, '--version', 'print the version')
+    .helpOption('--help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureOutput({
+      writeOut: (text) => io.out(text.replace(/\n$/, '')),
+      writeErr: (text) => io.note(text.replace(/\n$/, '')),
+      getOutHelpWidth: () => Math.min(io.width ?? HELP_WIDTH, HELP_WIDTH),
+      getErrHelpWidth: () => HELP_WIDTH,
+    })
+    .showHelpAfterError('(see --help)')
+    .exitOverride();
+  const wanted = argv[0] === 'help' ? argv[1] : argv[0];
+  for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+    const command = program.command(name).description(summary);
+    if (name === wanted) (await load())(command, io);
+  }
+  return program;
+}
+
+function reportError(error: unknown, { io, isJson }: { io: CliIo; isJson: boolean }): void {
+  const isOurs = error instanceof GatewayError;
+  const message = error instanceof Error ? error.message : String(error);
+  if (isJson) {
+    const code = isOurs ? error.code : 'internal';
+    const details = isOurs && error.details !== undefined ? { details: error.details } : {};
+    io.out(JSON.stringify({ error: { code, message, ...details } }, null, 2));
+    return;
+  }
+  io.note(`trunkline: ${printable(message)}`);
+  if (!isOurs && error instanceof Error && io.env['TRUNKLINE_DEBUG'] !== undefined) {
+    io.note(error.stack ?? '');
+  }
+}

@@ -1,0 +1,46 @@
+import type { CliIo } from './cli-io.ts';
+
+/** How a gateway is started from the command line. */
+export interface ServeFlags {
+  port?: number;
+  bind?: string;
+  stateDir?: string;
+  config?: string;
+  json?: boolean;
+}
+
+/** Starts the gateway, says where it answers, and resolves when a signal has stopped it. */
+export async function serve(flags: ServeFlags, io: CliIo): Promise<void> {
+  const stopSignal = nextStopSignal();
+  // Loaded here: the help of the command need not wait for the whole program.
+  const { startGateway } = await import('../app/start-gateway.ts');
+  const gateway = await startGateway({
+    port: flags.port,
+    bind: flags.bind,
+    stateDir: flags.stateDir,
+    configPath: flags.config,
+    env: io.env,
+  });
+  if (gateway.notice !== undefined) io.note(`note: ${gateway.notice}`);
+  io.out(
+    flags.json === true
+      ? JSON.stringify({ ready: true, url: gateway.url, stateDir: gateway.stateDir })
+      : `trunkline ready on ${gateway.url}`,
+  );
+  await gateway.stop(await stopSignal);
+}
+
+/** Resolves with the first signal that asks to stop; a second one ends the process at once. */
+function nextStopSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(signal, () => {
+        // Without a listener the next one does what it does everywhere.
+        for (const other of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+          process.removeAllListeners(other);
+        }
+        resolve(signal);
+      });
+    }
+  });
+}
