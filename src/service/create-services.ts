@@ -5,7 +5,6 @@ import { advanceExchange } from './advance-exchange.ts';
 import { announceSpawn } from './announce-spawn.ts';
 import type { RunContext, RunServices } from './context.ts';
 import { deliver } from './deliver.ts';
-import { expireRun } from './expire-run.ts';
 import { createJobRunner, type JobHandler } from './job-runner.ts';
 import { listAgents } from './list-agents.ts';
 import { listSessions } from './list-sessions.ts';
@@ -63,7 +62,7 @@ export function createServices(context: RunContext): ServiceHost {
     },
     stop: async (graceMs) => {
       scheduler.stop();
-      await Promise.race([activeRuns.idle(), delay(graceMs)]);
+      await withinLimit(activeRuns.idle(), graceMs);
       for (const run of activeRuns.all()) run.abort('drain');
       await activeRuns.idle();
       await jobs.stop();
@@ -95,7 +94,6 @@ function jobHandlers(host: RunServices): Readonly<Record<string, JobHandler>> {
     'advance-exchange': ({ exchangeId = '' }) => advanceExchange(host, exchangeId),
     'announce-spawn': ({ childKey = '' }) => announceSpawn(host, childKey),
     deliver: ({ deliveryId = '' }) => deliver(host, deliveryId),
-    'run-timeout': ({ runId = '' }) => expireRun(host, runId),
   };
 }
 
@@ -112,8 +110,10 @@ function capOf(config: Config, runClass: RunClass): number {
   }
 }
 
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
+/** Resolves when the work is done or the limit is over, and leaves no timer that would hold the process. */
+async function withinLimit(work: Promise<void>, limitMs: number): Promise<void> {
+  const limit = Promise.withResolvers<void>();
+  const timer = setTimeout(limit.resolve, limitMs);
+  await Promise.race([work, limit.promise]);
+  clearTimeout(timer);
 }
