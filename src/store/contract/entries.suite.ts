@@ -38,14 +38,20 @@ export function entriesContract(open: OpenHarness): void {
         await addWindow(store);
         const added = await Promise.all(Array.from({ length: 200 }, () => append(store, ['user'])));
         const seqs = added.flat().sort((a, b) => a - b);
-        assert.deepEqual(seqs, Array.from({ length: 200 }, (_, at) => at + 1));
+        assert.deepEqual(
+          seqs,
+          Array.from({ length: 200 }, (_, at) => at + 1),
+        );
       }));
 
     it('[BR-133] [A8] takes the tool results out before it counts to the limit', () =>
       withStore(open, async ({ store }) => {
         await addWindow(store);
         await append(store, ['user', 'assistant', 'user', 'assistant', 'assistant']);
-        await append(store, Array.from({ length: 10 }, () => 'toolResult' as const));
+        await append(
+          store,
+          Array.from({ length: 10 }, () => 'toolResult' as const),
+        );
         const tail = (includeTools: boolean, limit: number, beforeSeq?: number) =>
           store.read(async (tx) => {
             const rows = await tx.entries.tail({ sessionId: 's', includeTools, beforeSeq, limit });

@@ -9,7 +9,9 @@ export function followUpsContract(open: OpenHarness): void {
         const pair = { requesterKey: 'a', targetKey: 'b' };
         const row = exchange('x1', { ...pair, state: 'due', requesterRunId: 'r1' });
         await store.write('add', async (tx) => {
-          await tx.exchanges.insert(exchange('x2', { ...pair, createdAt: 5, requesterRunId: 'r1' }));
+          await tx.exchanges.insert(
+            exchange('x2', { ...pair, createdAt: 5, requesterRunId: 'r1' }),
+          );
           await tx.exchanges.insert(row);
           const back = { requesterKey: 'b', targetKey: 'a', createdAt: 3 };
           await tx.exchanges.insert(exchange('x3', { ...back, state: 'announce' }));
@@ -129,7 +131,10 @@ export function followUpsContract(open: OpenHarness): void {
         );
         const only = () => store.read(async (tx) => (await tx.jobs.due(999, 9))[0]);
         const failed = await only();
-        assert.deepEqual([failed?.attempts, failed?.lastError, failed?.runAt], [1, 'no network', 60]);
+        assert.deepEqual(
+          [failed?.attempts, failed?.lastError, failed?.runAt],
+          [1, 'no network', 60],
+        );
         await store.write('move', (tx) =>
           tx.jobs.add({ ...job, payloadJson: '{"n":2}', runAt: 70 }),
         );

@@ -147,6 +147,17 @@ export function lanesContract(open: OpenHarness): void {
         assert.deepEqual(order, ['r0', 'r1', null]);
       }));
 
+    it('leaves the lanes of the present owner when it frees those of dead ones', () =>
+      withStore(open, async ({ store }) => {
+        await accept(store, 'k1', { runId: 'r1' });
+        await claimAndStart(store, 'dead');
+        await accept(store, 'k2', { runId: 'r2' });
+        const mine = await claimAndStart(store, 'boot');
+        assert.equal(await store.write('free', (tx) => tx.lanes.freeOrphans('boot')), 1);
+        assert.equal((await store.write('lock', (tx) => tx.lanes.lock(mine))).owner, 'boot');
+        assert.equal((await store.read((tx) => tx.lanes.get('k1')))?.owner, null);
+      }));
+
     it('frees a lane that died between its claim and its first run', () =>
       withStore(open, async ({ store }) => {
         await accept(store, 'k', { runId: 'r1' });
@@ -160,10 +171,7 @@ export function lanesContract(open: OpenHarness): void {
       withStore(open, async ({ store }) => {
         await accept(store, 'k', { runId: 'r1' });
         const stale = await claimAndStart(store, 'boot1');
-        assert.equal(
-          (await store.write('lock', (tx) => tx.lanes.lock(stale))).currentRunId,
-          'r1',
-        );
+        assert.equal((await store.write('lock', (tx) => tx.lanes.lock(stale))).currentRunId, 'r1');
         await store.write('orphans', (tx) => tx.lanes.freeOrphans('boot2'));
         const fresh = await claimAndStart(store, 'boot2');
         const wrong: LaneFence[] = [
@@ -174,7 +182,10 @@ export function lanesContract(open: OpenHarness): void {
         ];
         for (const fence of wrong) {
           const fenced = { code: 'fenced' };
-          await assert.rejects(store.write('lock', (tx) => tx.lanes.lock(fence)), fenced);
+          await assert.rejects(
+            store.write('lock', (tx) => tx.lanes.lock(fence)),
+            fenced,
+          );
           await assert.rejects(
             store.write('current', (tx) => tx.lanes.setCurrent(fence, 'r9', 'running')),
             fenced,
@@ -183,7 +194,10 @@ export function lanesContract(open: OpenHarness): void {
             store.write('state', (tx) => tx.lanes.setState(fence, 'waiting')),
             fenced,
           );
-          await assert.rejects(store.write('release', (tx) => tx.lanes.release(fence, 1)), fenced);
+          await assert.rejects(
+            store.write('release', (tx) => tx.lanes.release(fence, 1)),
+            fenced,
+          );
         }
         const lane = await store.read((tx) => tx.lanes.get('k'));
         assert.equal(lane?.owner, 'boot2');
@@ -255,7 +269,11 @@ function accept(
 }
 
 /** Claims the next lane of the class and goes on with its run, as the executor does. */
-function claimAndStart(store: Store, owner: string, runClass: RunClass = 'main'): Promise<LaneFence> {
+function claimAndStart(
+  store: Store,
+  owner: string,
+  runClass: RunClass = 'main',
+): Promise<LaneFence> {
   return store.write('claim', async (tx) => {
     const lane = await tx.lanes.claimNext({ runClass, owner });
     assert.ok(lane);

@@ -85,6 +85,7 @@ export function runsContract(open: OpenHarness): void {
           assert.equal(await tx.inputs.countUnderRoot('root'), 4);
           assert.equal(await tx.inputs.countEdge('root', 'a', 'b'), 2);
           assert.equal(await tx.inputs.countEdge('root', 'b', 'a'), 1);
+          assert.equal(await tx.inputs.countEdge('root', 'c', 'b'), 0);
           assert.equal(await tx.inputs.countEdge('nope', 'b', 'a'), 0);
         });
       }));
@@ -202,9 +203,12 @@ export function runsContract(open: OpenHarness): void {
         assert.equal(await store.read((tx) => tx.waits.openOfLane('k')), undefined);
         const ended = { ...row, state: 'done', endedAt: 9 };
         assert.deepEqual(await store.read((tx) => tx.waits.get('w1')), ended);
-        await assert.rejects(store.write('end', (tx) => tx.waits.end('nope', 'done', 9)), {
-          code: 'not_found',
-        });
+        await assert.rejects(
+          store.write('end', (tx) => tx.waits.end('nope', 'done', 9)),
+          {
+            code: 'not_found',
+          },
+        );
       }));
 
     it('end with the run that waits; what has ended before stays as it is', () =>

@@ -141,7 +141,11 @@ export function sessionsContract(open: OpenHarness): void {
         ];
         await store.read(async (tx) => {
           for (const [ancestor, key, expected] of table) {
-            assert.equal(await tx.sessions.isDescendant(ancestor, key), expected, `${ancestor} ${key}`);
+            assert.equal(
+              await tx.sessions.isDescendant(ancestor, key),
+              expected,
+              `${ancestor} ${key}`,
+            );
           }
         });
       }));
@@ -249,7 +253,11 @@ const forest = fc
   });
 
 function scopesOf(rows: SessionRow[]): SessionScope[] {
-  const trees = rows.map(({ key, rootKey }) => ({ type: 'tree' as const, ancestorKey: key, rootKey }));
+  const trees = rows.map(({ key, rootKey }) => ({
+    type: 'tree' as const,
+    ancestorKey: key,
+    rootKey,
+  }));
   return [{ type: 'everything' }, { type: 'agent', agentId: 'scout' }, ...trees];
 }
 

@@ -82,7 +82,10 @@ export function unitsContract(open: OpenHarness): void {
     it('cannot be written through once they have ended', () =>
       withStore(open, async ({ store }) => {
         const tx = await store.write('leak', async (inner) => inner);
-        await assert.rejects(async () => tx.sessions.insert(session('k')), /after its unit had ended/);
+        await assert.rejects(
+          async () => tx.sessions.insert(session('k')),
+          /after its unit had ended/,
+        );
         assert.equal(await store.read((reader) => reader.sessions.count()), 0);
       }));
 
@@ -229,8 +232,14 @@ export function unitsContract(open: OpenHarness): void {
         await waiting;
         assert.equal(typeof (await reading), 'number');
         const closed = { code: 'unavailable' };
-        await assert.rejects(store.write('late', async () => 1), closed);
-        await assert.rejects(store.read(async () => 1), closed);
+        await assert.rejects(
+          store.write('late', async () => 1),
+          closed,
+        );
+        await assert.rejects(
+          store.read(async () => 1),
+          closed,
+        );
         await store.close();
       }));
   });

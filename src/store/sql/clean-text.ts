@@ -19,8 +19,12 @@ export function cleanJson(json: string): string {
   if (!BAD_ESCAPE.test(json)) return cleanText(json);
   const replaced = json.replace(
     ESCAPE,
-    (escape: string, high: string | undefined, _low: string | undefined, unit: string | undefined) =>
-      high === undefined && unit !== undefined && isBadUnit(unit) ? REPLACEMENT : escape,
+    (
+      escape: string,
+      high: string | undefined,
+      _low: string | undefined,
+      unit: string | undefined,
+    ) => (high === undefined && unit !== undefined && isBadUnit(unit) ? REPLACEMENT : escape),
   );
   return cleanText(replaced);
 }

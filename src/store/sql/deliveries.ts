@@ -8,10 +8,7 @@ const BY_ID = defineQuery((db, p: { deliveryId: string }) =>
 );
 
 const BY_IDEMPOTENCY_KEY = defineQuery((db, p: { idempotencyKey: string }) =>
-  db
-    .selectFrom('deliveries')
-    .select('delivery_id')
-    .where('idempotency_key', '=', p.idempotencyKey),
+  db.selectFrom('deliveries').select('delivery_id').where('idempotency_key', '=', p.idempotencyKey),
 );
 
 const BY_STATE = defineQuery((db, p: { state: DeliveryRow['state']; limit: number }) =>
@@ -56,7 +53,8 @@ export class SqlDeliveries implements DeliveryWrites {
   async insert(row: DeliveryRow): Promise<boolean> {
     const { idempotencyKey } = row;
     if (await this.#unit.insertNew('deliveries', row)) return true;
-    if ((await this.#unit.first(BY_IDEMPOTENCY_KEY, { idempotencyKey })) !== undefined) return false;
+    if ((await this.#unit.first(BY_IDEMPOTENCY_KEY, { idempotencyKey })) !== undefined)
+      return false;
     // the id is taken by another effect: let the database say so
     await this.#unit.insert('deliveries', row);
     return true;

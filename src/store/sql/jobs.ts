@@ -18,27 +18,26 @@ const NEXT = defineQuery((db, _p: object) =>
 );
 
 /** A moved job starts afresh: its failed attempts were those of the work it replaces. */
-const ADD = defineQuery(
-  (db, p: Pick<JobRow, 'jobKey' | 'kind' | 'payloadJson' | 'runAt'>) =>
-    db
-      .insertInto('jobs')
-      .values({
-        job_key: p.jobKey,
-        kind: p.kind,
-        payload_json: p.payloadJson,
-        run_at: p.runAt,
-        attempts: 0,
-        last_error: null,
-      })
-      .onConflict((conflict) =>
-        conflict.column('job_key').doUpdateSet((eb) => ({
-          kind: eb.ref('excluded.kind'),
-          payload_json: eb.ref('excluded.payload_json'),
-          run_at: eb.ref('excluded.run_at'),
-          attempts: eb.ref('excluded.attempts'),
-          last_error: eb.ref('excluded.last_error'),
-        })),
-      ),
+const ADD = defineQuery((db, p: Pick<JobRow, 'jobKey' | 'kind' | 'payloadJson' | 'runAt'>) =>
+  db
+    .insertInto('jobs')
+    .values({
+      job_key: p.jobKey,
+      kind: p.kind,
+      payload_json: p.payloadJson,
+      run_at: p.runAt,
+      attempts: 0,
+      last_error: null,
+    })
+    .onConflict((conflict) =>
+      conflict.column('job_key').doUpdateSet((eb) => ({
+        kind: eb.ref('excluded.kind'),
+        payload_json: eb.ref('excluded.payload_json'),
+        run_at: eb.ref('excluded.run_at'),
+        attempts: eb.ref('excluded.attempts'),
+        last_error: eb.ref('excluded.last_error'),
+      })),
+    ),
 );
 
 const REMOVE = defineQuery((db, p: { jobKey: string }) =>

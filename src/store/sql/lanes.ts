@@ -236,7 +236,10 @@ export class SqlLanes implements LaneWrites {
     const keys = [...states.keys()];
     for (let from = 0; from < keys.length; from += LONGEST_LIST) {
       const part = keys.slice(from, from + LONGEST_LIST);
-      const size = must(LIST_SIZES.find((length) => length >= part.length), 'list size');
+      const size = must(
+        LIST_SIZES.find((length) => length >= part.length),
+        'list size',
+      );
       const params: Record<string, string> = {};
       for (let at = 0; at < size; at += 1) params[`key${at}`] = must(part[at] ?? part[0], 'key');
       for (const lane of await this.#unit.all(statesQuery(String(size)), params)) {

@@ -46,7 +46,9 @@ export class Query<P extends object, Row> {
     }
     const given = params as NamedValues;
     const values = compiled.parameters.map((parameter) =>
-      parameter instanceof Slot ? toSqlValue(parameter.name, given[parameter.name]) : constant(parameter),
+      parameter instanceof Slot
+        ? toSqlValue(parameter.name, given[parameter.name])
+        : constant(parameter),
     );
     return { sql: compiled.sql, values };
   }

@@ -19,10 +19,7 @@ const OPEN_OF_LANE = defineQuery((db, p: { waiterKey: string }) =>
 );
 
 const END = defineQuery((db, p: { waitId: string; state: WaitRow['state']; at: number }) =>
-  db
-    .updateTable('waits')
-    .set({ state: p.state, ended_at: p.at })
-    .where('wait_id', '=', p.waitId),
+  db.updateTable('waits').set({ state: p.state, ended_at: p.at }).where('wait_id', '=', p.waitId),
 );
 
 const END_OF_RUN = defineQuery((db, p: { waiterRunId: string; at: number }) =>

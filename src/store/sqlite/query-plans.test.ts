@@ -52,7 +52,11 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ['sessions.scan tree', scan(everyTree, false), /INDEX sessions_live_of_root \(root_key=\? AND/],
   ['sessions.scan tree archived', scan(everyTree, true), /INDEX sessions_archived_of_root \(/],
   ['sessions.scan part of tree', scan(partOfTree, false), /INDEX sessions_live_of_root \(root_key/],
-  ['sessions.get', (tx) => tx.sessions.get('k'), /sessions USING INDEX sqlite_autoindex_sessions_1/],
+  [
+    'sessions.get',
+    (tx) => tx.sessions.get('k'),
+    /sessions USING INDEX sqlite_autoindex_sessions_1/,
+  ],
   ['sessions.getBySessionId', (tx) => tx.sessions.getBySessionId('s'), /windows USING/],
   [
     'sessions.findByLabel',
@@ -60,10 +64,22 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     /INDEX sessions_label \(label=\?\)/,
   ],
   ['sessions.isDescendant', (tx) => tx.sessions.isDescendant('a', 'k'), /PRIMARY KEY/],
-  ['sessions.countActiveChildren', (tx) => tx.sessions.countActiveChildren('k'), /spawns_unsettled/],
+  [
+    'sessions.countActiveChildren',
+    (tx) => tx.sessions.countActiveChildren('k'),
+    /spawns_unsettled/,
+  ],
   ['entries.tail', tail(false), /INDEX entries_chat \(session_id=\? AND seq<\?\)/],
-  ['entries.tail with tools', tail(true), /INDEX sqlite_autoindex_entries_1 \(session_id=\? AND seq/],
-  ['entries.context', (tx) => tx.entries.context('s'), /INDEX entries_compaction \(session_id=\?\)/],
+  [
+    'entries.tail with tools',
+    tail(true),
+    /INDEX sqlite_autoindex_entries_1 \(session_id=\? AND seq/,
+  ],
+  [
+    'entries.context',
+    (tx) => tx.entries.context('s'),
+    /INDEX entries_compaction \(session_id=\?\)/,
+  ],
   ['entries.ofRun', (tx) => tx.entries.ofRun('s', 'r'), /INDEX entries_run \(run_id=\?\)/],
   [
     'inputs.findByIdempotencyKey',

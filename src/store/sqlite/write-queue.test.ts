@@ -22,7 +22,11 @@ function openQueue(name: string, publish: (signals: readonly StoreSignal[]) => v
   const connection = new SqliteConnection(path, { readOnly: false });
   connection.run('pragma journal_mode = wal');
   migrate(connection, clock);
-  return { path, connection, queue: new WriteQueue(connection, { clock, logger: silentLogger, publish }) };
+  return {
+    path,
+    connection,
+    queue: new WriteQueue(connection, { clock, logger: silentLogger, publish }),
+  };
 }
 
 describe('WriteQueue', () => {
