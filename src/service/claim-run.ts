@@ -20,15 +20,21 @@ export interface ClaimedRun {
 /** Most notes that one turn takes in; the rest joins the turn after. */
 const MAX_NOTES_PER_TURN = 50;
 
-/** Claims the next lane of a class that has work. Undefined when there is none. */
-export function claimRun(context: RunContext, runClass: RunClass): Promise<ClaimedRun | undefined> {
+/** Claims the next lane that has work of one of these classes. Undefined when there is none. */
+export function claimRun(
+  context: RunContext,
+  runClasses: readonly RunClass[],
+): Promise<ClaimedRun | undefined> {
   return context.store.write('claim-run', async (tx) => {
-    const lane = await tx.lanes.claimNext({ runClass, owner: context.bootId });
-    if (lane === undefined) return undefined;
-    const fence = { sessionKey: lane.sessionKey, owner: context.bootId, epoch: lane.epoch };
-    return lane.currentRunId === null
-      ? startRun(tx, context, { lane, fence })
-      : resumeRun(tx, context, { runId: lane.currentRunId, fence });
+    for (const runClass of runClasses) {
+      const lane = await tx.lanes.claimNext({ runClass, owner: context.bootId });
+      if (lane === undefined) continue;
+      const fence = { sessionKey: lane.sessionKey, owner: context.bootId, epoch: lane.epoch };
+      return lane.currentRunId === null
+        ? startRun(tx, context, { lane, fence })
+        : resumeRun(tx, context, { runId: lane.currentRunId, fence });
+    }
+    return undefined;
   });
 }
 
@@ -51,15 +57,6 @@ async function startRun(
   await tx.runs.update(queued.runId, started);
   await tx.sessions.update(key, { updatedAt: tx.now });
   await tx.lanes.setCurrent(fence, queued.runId, 'running');
-  if (deadlineAt !== null) {
-    await tx.jobs.add({
-      jobKey: `run-timeout:${queued.runId}`,
-      kind: 'run-timeout',
-      payloadJson: JSON.stringify({ runId: queued.runId }),
-      runAt: deadlineAt,
-    });
-    tx.signal({ type: 'job' });
-  }
   tx.signal({ type: 'run', runId: queued.runId });
   const run = { ...queued, ...started };
   return { run, session, fence, attempt: 1, verdict: expiredVerdict(context, run) };

@@ -78,7 +78,6 @@ async function writeOutcome(
     attempts: 0,
   });
   await tx.waits.endOfRun(runId, tx.now);
-  await tx.jobs.remove(`run-timeout:${runId}`);
   const run = must(await tx.runs.get(runId), `run ${runId} vanished`);
   const session = must(await tx.sessions.get(sessionKey), `run ${runId} has no session`);
   await tx.sessions.update(sessionKey, sessionAfter(session, { run, message, now: tx.now }));

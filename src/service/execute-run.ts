@@ -5,7 +5,7 @@
 import type { AgentRuntime, Turn, TurnHost } from '../agent/runtime.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import type { AssistantMessage, ToolResultMessage } from '../protocol/message.ts';
-import type { ToolCallRow } from '../store/rows.ts';
+import { MAX_TIMER_MS } from '../util/clock.ts';
 import type { ActiveRun } from './active-runs.ts';
 import { startAttemptCounter } from './attempt-counter.ts';
 import { buildTurn } from './build-turn.ts';
@@ -101,6 +101,7 @@ async function play(
   { active, claimed }: { active: ActiveRun; claimed: ClaimedRun },
 ): Promise<AssistantMessage> {
   const counter = startAttemptCounter(context, active);
+  const disarm = armDeadline(context, active, claimed.run.deadlineAt);
   try {
     const built = await buildTurn(context, claimed);
     const played = { active, claimed, counter, offered: built.offered, workspace: built.workspace };
@@ -110,7 +111,23 @@ async function play(
     return await runTurn(context, { played, runtime, turn });
   } finally {
     counter.stop();
+    disarm();
   }
+}
+
+/** The deadline is in the row, so that it holds across a restart; this only fires it (A16). */
+function armDeadline(context: RunContext, active: ActiveRun, deadlineAt: number | null): () => void {
+  if (deadlineAt === null) return () => {};
+  let timer: NodeJS.Timeout;
+  const arm = (): void => {
+    const leftMs = deadlineAt - context.clock.now();
+    timer = setTimeout(() => {
+      if (leftMs > MAX_TIMER_MS) arm();
+      else active.abort('timeout');
+    }, Math.min(leftMs, MAX_TIMER_MS));
+  };
+  arm();
+  return () => clearTimeout(timer);
 }
 
 /** After a crash: the planned calls of the last assistant message come before the next model call. */
@@ -127,7 +144,7 @@ async function finishInterruptedCalls(context: RunContext, played: PlayedRun): P
     };
   });
   if (calls.length === 0 || hasResults) return false;
-  await finishToolCalls(context, played, calls satisfies ToolCallRow[]);
+  await finishToolCalls(context, played, calls);
   return true;
 }
 

@@ -33,22 +33,28 @@ export function createScheduler(
     slots.give(runClass);
     wake();
   };
-  /** Claims until the class has no slot or no work. */
-  const fill = async (runClass: RunClass): Promise<void> => {
-    while (!is('stopped') && slots.tryTake(runClass)) {
-      const claimed = await claimRun(context, runClass).catch((error: unknown) => {
-        context.logger.error({ err: error }, 'no run could be claimed; tried again');
-        setTimeout(wake, backoffMs(0));
-        return undefined;
-      });
-      if (claimed === undefined) return slots.give(runClass);
+  const claim = (runClasses: readonly RunClass[]): Promise<ClaimedRun | undefined> =>
+    claimRun(context, runClasses).catch((error: unknown) => {
+      context.logger.error({ err: error }, 'no run could be claimed; tried again');
+      setTimeout(wake, backoffMs(0));
+      return undefined;
+    });
+  /** Claims until no class has both a slot and work. */
+  const fill = async (): Promise<void> => {
+    while (!is('stopped')) {
+      const reserved = RUN_CLASSES.filter((runClass) => slots.tryTake(runClass));
+      const claimed = await claim(reserved);
+      for (const runClass of reserved) {
+        if (runClass !== claimed?.run.runClass) slots.give(runClass);
+      }
+      if (claimed === undefined) return;
       void perform(claimed);
     }
   };
   const lookUntilQuiet = async (): Promise<void> => {
     do {
       state = 'looking';
-      for (const runClass of RUN_CLASSES) await fill(runClass);
+      await fill();
     } while (is('look-again'));
     if (!is('stopped')) state = 'idle';
   };

@@ -6,6 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { AgentTool, ToolOutcome } from '../agent/runtime.ts';
+import { GatewayError } from '../protocol/errors.ts';
 import type { AssistantMessage, ToolResultMessage } from '../protocol/message.ts';
 import { toolCallsOf } from '../protocol/message.ts';
 import type { ToolCallRow } from '../store/rows.ts';
@@ -110,6 +111,8 @@ async function performCall(
   });
   context.events.emit({ ...base, type: 'tool', phase: 'start', name: call.name, args });
   const outcome = await execute(played, { call, tool, args });
+  // What a drain cut short is no outcome: the call stays started, and the next start judges it.
+  if (active.cause() === 'drain') throw new GatewayError('unavailable', 'the gateway is stopping');
   const result = toResult(call, outcome, context.clock.now());
   context.events.emit({
     ...base,

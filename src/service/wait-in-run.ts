@@ -2,6 +2,7 @@
 import type { SessionCaller } from '../core/caller.ts';
 import { waitCycleText } from '../core/loops.ts';
 import { isOutcome } from '../core/run-state.ts';
+import { GatewayError } from '../protocol/errors.ts';
 import type { SessionsSendAnswer } from '../protocol/tools/session-tools.ts';
 import type { RunRow } from '../store/rows.ts';
 import type { ReadTx, WriteTx } from '../store/store.ts';
@@ -77,6 +78,10 @@ export async function awaitReply(
     deadlineAt: wait.deadlineAt,
     signal: caller.run.signal,
   }).finally(() => services.slots.retake(active.runClass));
+  // Cut short from outside: the run that waits is ending, or goes on at the next start.
+  if (!isOutcome(run.state) && caller.run.signal.aborted) {
+    throw new GatewayError('unavailable', `the wait for ${runId} was cut short`);
+  }
   await services.store.write('end-wait', async (tx) => {
     await tx.lanes.lock(active.fence);
     await tx.waits.end(waitId, isOutcome(run.state) ? 'done' : 'timeout', tx.now);
