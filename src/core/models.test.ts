@@ -50,7 +50,7 @@ test('a model is `provider/id`, an alias, or any id of a provider without a list
     ['strong', 'own/big'],
     ['STRONG', 'own/big'],
     ['quick', 'own/org/small'],
-    ['scripted/scripted', 'scripted/scripted'],
+    ['scripted/scripted-1', 'scripted/scripted-1'],
     [
       'own/BIG',
       /^unknown model "BIG" of provider "own"; its models are own\/big, own\/org\/small$/,
@@ -84,7 +84,7 @@ test('a session talks to its override, else to its agent’s model, the default 
   };
   const models = { providers };
   const agent = { id: 'main', model: 'own/org/small' };
-  assert.equal(modelsOf({}), 'scripted/scripted');
+  assert.equal(modelsOf({}), 'scripted/scripted-1');
   assert.equal(modelsOf({ models }), 'own/big');
   assert.equal(
     modelsOf({ models, agents: { defaults: { model: { primary: 'Open/x' } } } }),

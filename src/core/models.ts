@@ -22,7 +22,7 @@ export interface ModelPrices {
 }
 
 /** The model of the `scripted` runtime: always there, and the one in effect when no provider is. */
-export const SCRIPTED_MODEL: ModelRef = { provider: 'scripted', id: 'scripted' };
+export const SCRIPTED_MODEL: ModelRef = { provider: 'scripted', id: 'scripted-1' };
 /** Tokens, for a model whose `contextWindow` is not configured. */
 export const DEFAULT_CONTEXT_WINDOW = 200_000;
 

@@ -172,7 +172,7 @@ test('[SL6] a row always has these fields, and others only when known', async (t
       channel: 'unknown',
       updatedAt: WORLD_START,
       sessionId: 'sid-1',
-      model: 'scripted/scripted',
+      model: 'scripted/scripted-1',
       contextTokens: 200_000,
       thinkingLevel: 'off',
       verboseLevel: 'off',

@@ -2,7 +2,7 @@
 
 const AGENTS = {
   // The scripted runtime whatever keys are around: the tour costs nothing and is the same everywhere.
-  defaults: { model: 'scripted/scripted' },
+  defaults: { model: 'scripted/scripted-1' },
   list: [{ id: 'main', default: true }, { id: 'scout' }],
 };
 
