@@ -18,11 +18,14 @@ export interface ClientFlags {
 /** Adds the flags that say which gateway is meant. */
 export function addClientOptions(command: Command): Command {
   return command
+    .optionsGroup('Which gateway:')
     .option('--url <address>', 'address of the gateway, such as http://127.0.0.1:18789')
     .option('--token <token>', 'its token; better kept in TRUNKLINE_GATEWAY_TOKEN')
     .option('--state-dir <dir>', 'state directory of the gateway')
     .option('--config <file>', 'configuration file of the gateway')
-    .option('--json', 'print the answer as JSON');
+    .optionsGroup('Output:')
+    .option('--json', 'print the answer as JSON')
+    .optionsGroup('Options:');
 }
 
 /** Returns how to connect to the gateway that the flags and the environment mean. */

@@ -20,6 +20,7 @@ export function defineConfig(command: Command, io: CliIo): void {
     .helpCommand(false);
   command
     .command('check')
+    .summary('check the configuration file')
     .description('Checks the configuration file and lists every fault with its path.')
     .option('--config <file>', 'the file; trunkline.json in the state directory')
     .option('--state-dir <dir>', 'state directory; ~/.trunkline when not given')
@@ -27,6 +28,7 @@ export function defineConfig(command: Command, io: CliIo): void {
     .action((flags: CheckFlags) => check(flags, io));
   command
     .command('schema')
+    .summary('print its JSON Schema')
     .description('Prints the JSON Schema of the configuration file.')
     .option('--json', 'the schema is JSON in any case')
     .action(() => io.out(JSON.stringify(configJsonSchema(), null, 2)));

@@ -23,6 +23,7 @@ export function defineImport(command: Command, io: CliIo): void {
     .helpCommand(false);
   command
     .command('openclaw')
+    .summary('take over an OpenClaw of the older form')
     .description(
       'Takes over the state folder of an OpenClaw of the older form (sessions.json and .jsonl\n' +
         'files). The folder is only read; the import can be run again. The gateway must be stopped.',

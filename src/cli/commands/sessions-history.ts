@@ -18,6 +18,7 @@ const MAX_PENDING_TEXT = 100;
 
 export function defineSessionsHistory(command: Command, io: CliIo): void {
   command
+    .summary('print the transcript of a session')
     .description('Prints the transcript of a session, the oldest message first.')
     .argument('<key>', 'session key or sessionId; "main" for the main session')
     .option('--as <key>', 'act as this session')

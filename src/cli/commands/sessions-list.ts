@@ -28,6 +28,7 @@ type Row = Record<string, unknown>;
 
 export function defineSessionsList(command: Command, io: CliIo): void {
   command
+    .summary('list sessions')
     .description('Lists sessions, the newest first.')
     .option('--as <key>', 'act as this session')
     .option('--limit <count>', 'rows at most; the gateway clamps it', parseCount)

@@ -19,6 +19,7 @@ const DEFAULT_TIMEOUT_SECONDS = 30;
 
 export function defineSessionsSend(command: Command, io: CliIo): void {
   command
+    .summary('send a message and wait for the answer')
     .description(
       'Sends a message to a session and waits for the answer.\n' +
         'When the wait ends first, the run goes on; read the answer later with history.',

@@ -20,6 +20,7 @@ interface SpawnFlags extends ClientFlags {
 
 export function defineSessionsSpawn(command: Command, io: CliIo): void {
   command
+    .summary('start a sub-agent')
     .description(
       'Starts a sub-agent in a session of its own, as a session. Returns at once;\n' +
         'the result is announced to the session that spawned it.',

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { runCli } from '../../test/helpers/captured-io.ts';
+import { startGateway } from '../app/start-gateway.ts';
+import type { RunningGateway } from '../app/start-gateway.ts';
+import { silentLogger } from '../util/logger.ts';
+
+const stateDir = mkdtempSync(join(tmpdir(), 'trunkline-cli-'));
+const env = { TRUNKLINE_STATE_DIR: stateDir };
+const cli = (...argv: string[]) => runCli(argv, env);
+let gateway: RunningGateway;
+
+before(async () => {
+  gateway = await startGateway({ stateDir, port: 0, env: {}, logger: silentLogger });
+});
+after(async () => {
+  await gateway.stop();
+  rmSync(stateDir, { recursive: true, force: true });
+});
+
+test('agent prints the answer, and a failed run is exit code 1', async () => {
+  assert.deepEqual(await cli('agent', '--message', 'SAY: hello'), {
+    exitCode: 0,
+    out: 'hello',
+    notes: '',
+  });
+  const failed = await cli('agent', '--agent', 'main', '--message', 'FAIL: no luck');
+  assert.equal(failed.exitCode, 1);
+  assert.match(failed.notes, /ended with error: .*no luck/);
+  const json = await cli('agent', '--message', 'SAY: hello', '--json');
+  assert.equal(JSON.parse(json.out).result.payloads[0].text, 'hello');
+  const accepted = await cli('agent', '--message', 'SAY: later', '--no-wait');
+  assert.match(accepted.out, /^accepted: \S+$/);
+});
+
+test('the same idempotency key runs once', async () => {
+  const argv = ['agent', '--message', 'SAY: once', '--idempotency-key', 'k1', '--json'];
+  const [first, second] = [await cli(...argv), await cli(...argv)];
+  assert.equal(JSON.parse(first.out).runId, JSON.parse(second.out).runId);
+});
+
+test('sessions list shows aligned rows to the operator and the tool answer with --as', async () => {
+  await cli('agent', '--message', 'SAY: hello');
+  const list = await cli('sessions', 'list');
+  const [titles, row] = list.out.split('\n');
+  assert.match(titles ?? '', /^KEY +KIND +CHANNEL +STATE/);
+  assert.match(row ?? '', /^agent:main:main +main +unknown +idle/);
+  const asMain = await cli('sessions', 'list', '--as', 'main', '--json');
+  const page = JSON.parse(asMain.out);
+  assert.equal(page.sessions[0].key, 'main');
+  assert.equal(page.visibility.mode, 'tree');
+});
+
+test('sessions history prints who said what, and control characters stay visible', async () => {
+  await cli('agent', '--message', 'SAY: \u001b[2Jgone');
+  const history = await cli('sessions', 'history', 'main', '--limit', '1');
+  assert.match(history.out, /assistant\n {2}\\u001b\[2Jgone$/);
+  const unknown = await cli('sessions', 'history', 'agent:main:nobody');
+  assert.equal(unknown.exitCode, 1);
+});
+
+test('sessions send waits, gives up waiting with exit code 3, and reports a refusal', async () => {
+  const sent = await cli('sessions', 'send', 'main', 'SAY: back', '--json');
+  assert.equal(sent.exitCode, 0);
+  assert.equal(JSON.parse(sent.out).reply, 'back');
+  const late = await cli('sessions', 'send', 'main', 'SLEEP: 3000\nSAY: x', '--timeout', '0.05');
+  assert.equal(late.exitCode, 3);
+  assert.match(late.notes, /no answer yet/);
+  const accepted = await cli('sessions', 'send', 'main', 'SAY: x', '--timeout', '0');
+  assert.match(accepted.out, /^accepted: /);
+  const self = await cli('sessions', 'send', 'main', 'x', '--as', 'main');
+  assert.equal(self.exitCode, 1);
+  assert.match(self.notes, /^trunkline: error: /);
+});
+
+test('sessions spawn acts as main when no session is named', async () => {
+  const spawned = await cli('sessions', 'spawn', 'SAY: done', '--label', 'kid', '--json');
+  assert.equal(spawned.exitCode, 0);
+  const { childSessionKey } = JSON.parse(spawned.out);
+  const list = await cli('sessions', 'list', '--spawned-by', 'agent:main:main', '--json');
+  assert.equal(JSON.parse(list.out).sessions[0].key, childSessionKey);
+});
+
+test('tool prints the JSON of the tool; a refusal is exit code 1, an unknown tool an error', async () => {
+  const agents = await cli('tool', 'agents_list', '--as', 'main');
+  assert.equal(agents.exitCode, 0);
+  assert.equal(JSON.parse(agents.out).requester, 'main');
+  const refused = await cli(
+    'tool',
+    'sessions_history',
+    '{"sessionKey":"agent:x:main"}',
+    '--as',
+    'main',
+  );
+  assert.equal(refused.exitCode, 1);
+  assert.equal(JSON.parse(refused.out).status, 'forbidden');
+  const unknown = await cli('tool', 'sessions_lisst', '--as', 'main');
+  assert.equal(unknown.exitCode, 1);
+  assert.match(unknown.notes, /sessions_list/);
+});
+
+test('call prints the answer of a method; a wrong token and an unknown method are refused', async () => {
+  const health = await cli('call', 'health');
+  assert.equal(JSON.parse(health.out).ok, true);
+  const unknown = await cli('call', 'sesions.list');
+  assert.equal(unknown.exitCode, 1);
+  assert.match(unknown.notes, /nearest: "sessions.list"/);
+  const denied = await cli('call', 'health', '--token', 'wrong');
+  assert.equal(denied.exitCode, 1);
+  assert.match(denied.notes, /^trunkline: /);
+});
