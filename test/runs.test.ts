@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startGateway } from '../src/app/start-gateway.ts';
+import { connectGateway } from '../src/client/gateway-client.ts';
+import { defaultConfig } from '../src/protocol/options/config.ts';
+import { acceptRun } from '../src/service/accept-run.ts';
+import { ensureSession } from '../src/service/session-rows.ts';
+import { openSqliteStore } from '../src/store/sqlite/open-sqlite-store.ts';
+import { silentLogger } from '../src/util/logger.ts';
+import { call, startWorld } from './helpers/test-world.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** A state directory with one run that was accepted `ageMs` ago and never started. */
+async function stateWithOldRun(ageMs: number, attempts = 0): Promise<{ stateDir: string; runId: string }> {
+  const stateDir = mkdtempSync(join(tmpdir(), 'old-run-'));
+  const clock = { now: () => Date.now() - ageMs };
+  const store = openSqliteStore({ path: join(stateDir, 'trunkline.db'), clock, logger: silentLogger });
+  const runId = randomUUID();
+  const sessionKey = 'agent:main:main';
+  await store.write('prepare', async (tx) => {
+    await ensureSession(tx, defaultConfig(), { key: sessionKey, agentId: 'main' });
+    await acceptRun(tx, {
+      runId,
+      sessionKey,
+      kind: 'message',
+      text: 'SAY: hello',
+      purpose: 'message',
+      runClass: 'main',
+      rootRunId: runId,
+      hops: 0,
+      timeoutMs: 0,
+    });
+    if (attempts === 0) return;
+    const lane = await tx.lanes.claimNext({ runClass: 'main', owner: 'an earlier process' });
+    const fence = { sessionKey, owner: 'an earlier process', epoch: lane?.epoch ?? 0 };
+    const session = await tx.sessions.get(sessionKey);
+    await tx.lanes.setCurrent(fence, runId, 'running');
+    await tx.runs.update(runId, { state: 'running', attempts, sessionId: session?.sessionId ?? '' });
+  });
+  await store.close();
+  return { stateDir, runId };
+}
+
+async function outcomeAfterStart(stateDir: string, runId: string): Promise<Record<string, unknown>> {
+  const gateway = await startGateway({ stateDir, port: 0, env: {}, logger: silentLogger });
+  const client = await connectGateway({ url: gateway.url, token: gateway.token });
+  const answer = await client.request('agent.wait', { runId, timeoutMs: 10_000 });
+  await client.close();
+  await gateway.stop();
+  rmSync(stateDir, { recursive: true });
+  return answer;
+}
+
+test('[RU3] work older than recovery.maxAgeHours when the gateway comes back ends `timeout`; younger work runs', async () => {
+  const old = await stateWithOldRun(25 * HOUR_MS);
+  const ended = await outcomeAfterStart(old.stateDir, old.runId);
+  assert.deepEqual([ended['status'], ended['outcome']], ['timeout', 'timeout']);
+  assert.match(String(ended['error']), /recovery\.maxAgeHours/);
+  const young = await stateWithOldRun(23 * HOUR_MS);
+  const answer = await outcomeAfterStart(young.stateDir, young.runId);
+  assert.deepEqual([answer['status'], answer['reply']], ['ok', 'hello']);
+});
+
+test('[RU4] a run that its process died of recovery.maxAttempts times ends as an error; one time less goes on', async () => {
+  const worn = await stateWithOldRun(1000, 5);
+  const ended = await outcomeAfterStart(worn.stateDir, worn.runId);
+  assert.deepEqual([ended['status'], ended['outcome']], ['error', 'error']);
+  assert.match(String(ended['error']), /interrupted 5 times.*recovery\.maxAttempts/);
+});
+
+test('[RU5, BR-023] a run that waits for another holds no slot: others of its class go on meanwhile', async (t) => {
+  const world = await startWorld(t, { config: { agents: { defaults: { maxConcurrent: 1 } } } });
+  const slow = call('sessions_send', { sessionKey: 'agent:b:main', message: 'SLEEP: 4000\nSAY: slow' });
+  const order: string[] = [];
+  const waiting = world.say('agent:a:main', `${slow}\nSAY: a`).then(() => order.push('a'));
+  // The model sees b's turn: a waits from here on.
+  await world.model.requestCount(2);
+  await world.say('agent:c:main', 'SAY: c').then(() => order.push('c'));
+  await waiting;
+  assert.deepEqual(order, ['c', 'a']);
+});
+
+test('[RU6, BR-022] messages to different sessions run side by side', async (t) => {
+  const world = await startWorld(t);
+  const send = (key: string) =>
+    world.tool('sessions_send', { sessionKey: key, message: 'SLEEP: 1000\nSAY: x' });
+  const both = Promise.all([send('agent:b:main'), send('agent:c:main')]);
+  await world.model.requestCount(2);
+  const running = await world.client.request<{ sessions: { state: string }[] }>('sessions.list', { state: 'running' });
+  assert.equal(running.sessions.length, 2);
+  assert.deepEqual((await both).map(({ status }) => status), ['ok', 'ok']);
+});
+
+test('[RU7] runTimeoutSeconds 0 means no limit, also where a default is set', async (t) => {
+  const config = { agents: { defaults: { subagents: { runTimeoutSeconds: 0.2 } } } };
+  const world = await startWorld(t, { config });
+  const spawned = await world.tool('sessions_spawn', { task: 'SLEEP: 600\nSAY: done', runTimeoutSeconds: 0 });
+  const limited = await world.tool('sessions_spawn', { task: 'SLEEP: 600\nSAY: done' });
+  const outcomeOf = async (answer: Record<string, unknown>) =>
+    (await world.client.request('agent.wait', { runId: answer['runId'] }))['outcome'];
+  assert.deepEqual([await outcomeOf(spawned), await outcomeOf(limited)], ['ok', 'timeout']);
+});
