@@ -8,8 +8,6 @@ import type { OpenHarness } from './contract/samples.suite.ts';
 import { sessionsContract } from './contract/sessions.suite.ts';
 import { unitsContract } from './contract/units.suite.ts';
 
-export type { OpenHarness, StoreHarness } from './contract/samples.suite.ts';
-
 /** Registers the contract for the stores that `open` makes, an empty one at each call. */
 export function storeContract(name: string, open: OpenHarness): void {
   describe(`store contract on ${name}`, { concurrency: false }, () => {

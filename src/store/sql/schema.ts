@@ -13,7 +13,7 @@ export interface Migration {
   statements(dialect: SqlDialect): string[];
 }
 
-export const MIGRATIONS: readonly Migration[] = [
+const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'first-tables', statements: firstTables },
 ];
 
