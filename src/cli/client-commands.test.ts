@@ -66,7 +66,7 @@ test('sessions send waits, gives up waiting with exit code 3, and reports a refu
   const sent = await cli('sessions', 'send', 'main', 'SAY: back', '--json');
   assert.equal(sent.exitCode, 0);
   assert.equal(JSON.parse(sent.out).reply, 'back');
-  const late = await cli('sessions', 'send', 'main', 'SLEEP: 3000\nSAY: x', '--timeout', '0.05');
+  const late = await cli('sessions', 'send', 'main', 'SLEEP: 1000\nSAY: x', '--timeout', '0.05');
   assert.equal(late.exitCode, 3);
   assert.match(late.notes, /no answer yet/);
   const accepted = await cli('sessions', 'send', 'main', 'SAY: x', '--timeout', '0');

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { waitForRun } from '../../client/wait-for-run.ts';
+import type { RunWait } from '../../client/wait-for-run.ts';
 import type { CliIo } from '../cli-io.ts';
 import { addClientOptions, connectOptions, withGateway } from '../client-options.ts';
 import type { ClientFlags } from '../client-options.ts';
@@ -13,6 +14,11 @@ interface SendFlags extends ClientFlags {
   as?: string;
   timeout: number;
   idempotencyKey?: string;
+}
+
+interface Accepted {
+  runId: string;
+  sessionKey: string;
 }
 
 const DEFAULT_TIMEOUT_SECONDS = 30;
@@ -63,19 +69,27 @@ async function sendAsOperator(
   { key, message }: { key: string; message: string },
   { flags, io }: { flags: SendFlags; io: CliIo },
 ): Promise<unknown> {
-  const connect = connectOptions(flags, io);
-  const { runId, sessionKey } = await withGateway({ flags, io }, (client) =>
-    client.request<{ runId: string; sessionKey: string }>('agent', {
+  const timeoutMs = flags.timeout * 1000;
+  return withGateway({ flags, io }, async (client) => {
+    const { runId, sessionKey } = await client.request<Accepted>('agent', {
       sessionKey: key,
       message,
       deliver: false,
       idempotencyKey: flags.idempotencyKey ?? randomUUID(),
-    }),
-  );
-  if (flags.timeout === 0) return { runId, status: 'accepted', sessionKey };
-  const ended = await waitForRun(connect, { runId, timeoutMs: flags.timeout * 1000 });
-  const isSilent = ended.status === 'ok' && (ended.reply ?? '') === '';
-  return givenArgs({ ...ended, ...(isSilent ? { reply: '', noReply: true } : {}) });
+    });
+    if (timeoutMs === 0) return { runId, status: 'accepted', sessionKey };
+    const waitUntil = performance.now() + timeoutMs;
+    const ended = await client
+      .request<RunWait>('agent.wait', { runId, timeoutMs })
+      .catch((error: unknown) => {
+        if (client.isOpen) throw error;
+        // The gateway went away or restarts; the wait is kept there, so it is asked again.
+        const leftMs = Math.max(0, waitUntil - performance.now());
+        return waitForRun(connectOptions(flags, io), { runId, timeoutMs: leftMs });
+      });
+    const isSilent = ended.status === 'ok' && (ended.reply ?? '') === '';
+    return givenArgs({ ...ended, ...(isSilent ? { reply: '', noReply: true } : {}) });
+  });
 }
 
 function printAnswer(answer: unknown, io: CliIo): void {
