@@ -44,7 +44,7 @@ export function entriesContract(open: OpenHarness): void {
         );
       }));
 
-    it('[BR-133] [A8] takes the tool results out before it counts to the limit', () =>
+    it('[ST2, BR-133] takes the tool results out before it counts to the limit', () =>
       withStore(open, async ({ store }) => {
         await addWindow(store);
         await append(store, ['user', 'assistant', 'user', 'assistant', 'assistant']);

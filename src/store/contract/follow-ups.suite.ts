@@ -4,7 +4,7 @@ import { delivery, exchange, type OpenHarness, spawn, withStore } from './sample
 
 export function followUpsContract(open: OpenHarness): void {
   describe('exchanges', () => {
-    it('[A10] are due after the run that sent, and open between two in either direction', () =>
+    it('[ST8] are due after the run that sent, and open between two in either direction', () =>
       withStore(open, async ({ store }) => {
         const pair = { requesterKey: 'a', targetKey: 'b' };
         const row = exchange('x1', { ...pair, state: 'due', requesterRunId: 'r1' });
@@ -34,7 +34,7 @@ export function followUpsContract(open: OpenHarness): void {
   });
 
   describe('spawns', () => {
-    it('[A18] stay with their requester until they are settled', () =>
+    it('[ST9] stay with their requester until they are settled', () =>
       withStore(open, async ({ store }) => {
         await store.write('add', async (tx) => {
           await tx.spawns.insert(spawn('c2', { requesterKey: 'p', createdAt: 2 }));
@@ -57,7 +57,7 @@ export function followUpsContract(open: OpenHarness): void {
   });
 
   describe('deliveries', () => {
-    it('[A19] book an effect once, whoever books it again', () =>
+    it('[ST10] book an effect once, whoever books it again', () =>
       withStore(open, async ({ store }) => {
         const row = delivery('d1', { idempotencyKey: 'announce of c1' });
         assert.equal(await store.write('add', (tx) => tx.deliveries.insert(row)), true);

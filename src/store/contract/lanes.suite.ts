@@ -115,7 +115,7 @@ export function lanesContract(open: OpenHarness): void {
         assert.equal(lane?.state, 'running');
       }));
 
-    it('[A12] claims a lane with an interrupted run first, from the pool of that run', () =>
+    it('[ST3] claims a lane with an interrupted run first, from the pool of that run', () =>
       withStore(open, async ({ store }) => {
         await accept(store, 'old', { runId: 'r0', readyAt: 1 });
         await accept(store, 'k', { runId: 'r1', runClass: 'main', readyAt: 90 });

@@ -20,7 +20,7 @@ export function runsContract(open: OpenHarness): void {
         assert.equal(await store.read((tx) => tx.inputs.get('nope')), undefined);
       }));
 
-    it('[A13] takes an idempotency key once per scope', () =>
+    it('[ST4] takes an idempotency key once per scope', () =>
       withStore(open, async ({ store }) => {
         const keyed = (id: string, scope: string) =>
           store.write('add', (tx) =>
@@ -46,7 +46,7 @@ export function runsContract(open: OpenHarness): void {
         assert.equal((await store.read((tx) => tx.inputs.pending('k', 9))).length, 2);
       }));
 
-    it('[A12] lists what is not yet in a transcript, in lane order', () =>
+    it('[ST5] lists what is not yet in a transcript, in lane order', () =>
       withStore(open, async ({ store }) => {
         await store.write('add', async (tx) => {
           await tx.inputs.insert(input('i3', 'k', { seq: 3 }));
@@ -69,7 +69,7 @@ export function runsContract(open: OpenHarness): void {
         );
       }));
 
-    it('[A11] counts routed messages under a root, and primary ones per edge and direction', () =>
+    it('[ST6] counts routed messages under a root, and primary ones per edge and direction', () =>
       withStore(open, async ({ store }) => {
         const routed = { rootRunId: 'root', kind: 'inter_session', sourceKey: 'a' } as const;
         await store.write('add', async (tx) => {
@@ -169,7 +169,7 @@ export function runsContract(open: OpenHarness): void {
         });
       }));
 
-    it('[A13] are named by position and index, planned once, and listed in call order', () =>
+    it('[ST7] are named by position and index, planned once, and listed in call order', () =>
       withStore(open, async ({ store }) => {
         await store.write('plan', async (tx) => {
           await tx.toolCalls.plan({ ...plan, position: 1, callIndex: 0 });

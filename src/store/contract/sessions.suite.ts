@@ -69,7 +69,7 @@ export function sessionsContract(open: OpenHarness): void {
         assert.equal(await store.read((tx) => tx.windows.get('s2')), undefined);
       }));
 
-    it('[A8] finds a session by its current and by an older sessionId', () =>
+    it('[ST11] finds a session by its current and by an older sessionId', () =>
       withStore(open, async ({ store, clock }) => {
         await store.write('add', (tx) => tx.sessions.insert(session('k', { sessionId: 's1' })));
         clock.at = 7000;
@@ -209,7 +209,7 @@ export function sessionsContract(open: OpenHarness): void {
         assert.deepEqual(await tree('a', true), ['a2']);
       }));
 
-    it('[A7] pages through every scope without a gap and without a double', async () => {
+    it('[ST12] pages through every scope without a gap and without a double', async () => {
       await fc.assert(
         fc.asyncProperty(forest, fc.integer({ min: 1, max: 7 }), async (rows, limit) => {
           await withStore(open, async ({ store }) => {

@@ -89,7 +89,7 @@ export function unitsContract(open: OpenHarness): void {
         assert.equal(await store.read((reader) => reader.sessions.count()), 0);
       }));
 
-    it('[A13] accept a message once, however many callers ask at once', () =>
+    it('[ST4] accept a message once, however many callers ask at once', () =>
       withStore(open, async ({ store }) => {
         const accepted = await Promise.all(
           Array.from({ length: 20 }, (_, at) => acceptOnce(store, `run ${at}`)),

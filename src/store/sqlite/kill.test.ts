@@ -76,7 +76,7 @@ function tests(): void {
   after(() => rmSync(dir, { recursive: true, force: true }));
 
   describe('kill -9', () => {
-    it('[A12] loses no acknowledged unit, keeps none in part, and gives the state free', async () => {
+    it('[ST1] loses no acknowledged unit, keeps none in part, and gives the state free', async () => {
       const acknowledged: string[] = [];
       for (const round of ['a', 'b', 'c']) {
         acknowledged.push(...(await writeAndKill(dir, round)));
