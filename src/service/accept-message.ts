@@ -110,7 +110,8 @@ async function placeOf(tx: WriteTx, config: Config, request: AcceptMessage): Pro
     return { key: found.key, agentId: found.agentId };
   }
   if (request.sessionKey === undefined || found.canonicalKey === undefined) {
-    throw new GatewayError('not_found', `${found.what} not found; see sessions.list`);
+    const list = text === undefined ? 'agents.list' : 'sessions.list';
+    throw new GatewayError('not_found', `${found.what} not found; see ${list}`);
   }
   const creation = mayOperatorCreate(found.canonicalKey, { mainKey, agentIds });
   if (!creation.ok) throw new GatewayError('not_found', creation.error);

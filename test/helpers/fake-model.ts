@@ -20,6 +20,16 @@ export interface FakeModelOptions {
   talk?: boolean;
   /** Writes the script of a turn anew from what the model was told; undefined keeps the text as it is. */
   rewrite?: (userText: string, raw: string) => string | undefined;
+  /** calls the tools that a script names even when they were not offered */
+  careless?: boolean;
+}
+
+/** Requests whose answers are kept back. */
+export interface HeldRequests {
+  /** Resolves when that many of them have come in, 1 by default. */
+  arrived(count?: number): Promise<void>;
+  /** Answers them, and from now on keeps none back. */
+  release(): void;
 }
 
 export interface RecordedRequest {
@@ -49,6 +59,8 @@ export interface FakeModel {
   requests: RecordedRequest[];
   /** Makes the next `times` requests fail, once by default. */
   failNext(failure: Failure, times?: number): void;
+  /** Keeps back the answers to the requests whose body contains the text, until they are released. */
+  hold(text: string): HeldRequests;
   /** False leaves usage out of the answers. */
   reportsUsage: boolean;
   /** Resolves when that many requests have come in. */
@@ -60,12 +72,19 @@ export interface FakeModel {
 export async function startFakeModel(options: FakeModelOptions = {}): Promise<FakeModel> {
   const failures: Failure[] = [];
   const waiters = new Set<() => void>();
+  const holds = new Set<Hold>();
   const server = createServer((request, response) => {
-    const { talk = false, rewrite } = options;
-    void answer(request, response, { fake, failures, waiters, talk, rewrite }).catch(() =>
+    void answer(request, response, { fake, failures, waiters, holds, options }).catch(() =>
       response.destroy(),
     );
   });
+  const until = async (isDone: () => boolean): Promise<void> => {
+    while (!isDone()) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiters.add(resolve);
+      await promise;
+    }
+  };
   const fake: FakeModel = {
     url: '',
     requests: [],
@@ -73,12 +92,18 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
     failNext(failure, times = 1) {
       for (let count = 0; count < times; count += 1) failures.push(failure);
     },
-    async requestCount(count) {
-      while (fake.requests.length < count) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        waiters.add(resolve);
-        await promise;
-      }
+    requestCount: (count) => until(() => fake.requests.length >= count),
+    hold(text) {
+      const released = Promise.withResolvers<void>();
+      const hold: Hold = { text, count: 0, released: released.promise };
+      holds.add(hold);
+      return {
+        arrived: (count = 1) => until(() => hold.count >= count),
+        release: () => {
+          holds.delete(hold);
+          released.resolve();
+        },
+      };
     },
     async close() {
       server.close();
@@ -92,35 +117,46 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
   return fake;
 }
 
+interface Hold {
+  text: string;
+  count: number;
+  released: Promise<void>;
+}
+
 interface Desk {
   fake: FakeModel;
   failures: Failure[];
   waiters: Set<() => void>;
-  talk: boolean;
-  rewrite: FakeModelOptions['rewrite'];
+  holds: Set<Hold>;
+  options: FakeModelOptions;
 }
 
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { fake, failures, waiters, talk, rewrite }: Desk,
+  { fake, failures, waiters, holds, options }: Desk,
 ): Promise<void> {
   const raw = await readText(request);
   const api = FAKE_APIS.find(({ path }) => request.method === 'POST' && request.url === path);
   if (!api) return sendJson(response, 404, { error: { message: `no route ${request.url}` } });
   const body = JSON.parse(raw) as Record<string, unknown>;
   fake.requests.push({ api: api.name, headers: request.headers, raw, body });
+  const hold = [...holds].find(({ text }) => raw.includes(text));
+  if (hold !== undefined) hold.count += 1;
   for (const wake of waiters) wake();
   waiters.clear();
 
   const gone = new AbortController();
   response.on('close', () => gone.abort());
+  if (hold !== undefined) await Promise.race([hold.released, once(gone.signal, 'abort')]);
   const failure = failures.shift();
   if (failure) return fail(response, { failure, api, body, gone: gone.signal });
 
   const scene = readScene(api.readMessages(body));
-  const userText = rewrite?.(scene.userText, raw) ?? scene.userText;
-  const plan = planScene({ ...scene, userText }, { offered: api.readTools(body), talk });
+  const { talk = false, careless = false } = options;
+  const userText = options.rewrite?.(scene.userText, raw) ?? scene.userText;
+  const offered = careless ? namedTools(userText) : api.readTools(body);
+  const plan = planScene({ ...scene, userText }, { offered, talk });
   await delay(plan.sleepMs, undefined, { signal: gone.signal });
   send(response, { plan, api, body, promptTokens: fake.reportsUsage ? tokensOf(raw) : undefined });
 }
@@ -216,6 +252,10 @@ function sendJson(
 ): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify(body));
+}
+
+function namedTools(script: string): string[] {
+  return [...script.matchAll(/TOOL: (\S+)/g)].map(([, name = '']) => name);
 }
 
 function tokensOf(text: string): number {

@@ -1,6 +1,6 @@
 /** A whole gateway in this process, over a real socket, a real store and a scripted model endpoint. */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -9,7 +9,7 @@ import { connectGateway, type GatewayClient } from '../../src/client/gateway-cli
 import type { Message, UserMessage } from '../../src/protocol/message.ts';
 import { textOf, toolCallsOf } from '../../src/protocol/message.ts';
 import type { Store } from '../../src/store/store.ts';
-import { silentLogger } from '../../src/util/logger.ts';
+import { type Logger, silentLogger } from '../../src/util/logger.ts';
 import { type FakeModel, type FakeModelOptions, startFakeModel } from './fake-model.ts';
 
 type Json = Record<string, unknown>;
@@ -35,6 +35,10 @@ export interface WorldOptions {
   /** the model answers agent-to-agent steps instead of declining them */
   talk?: boolean;
   rewrite?: FakeModelOptions['rewrite'];
+  careless?: boolean;
+  logger?: Logger;
+  /** stands between the gateway and its store */
+  wrapStore?: (store: Store) => Store;
 }
 
 /** Agents a, b, c that may all reach each other. */
@@ -46,10 +50,9 @@ const OPEN: Json = {
 /** Starts a world that ends with the test. */
 export async function startWorld(t: TestContext, options: WorldOptions = {}): Promise<TestWorld> {
   const stateDir = mkdtempSync(join(tmpdir(), 'world-'));
-  const { talk = false, rewrite } = options;
-  const model = await startFakeModel({ talk, ...(rewrite === undefined ? {} : { rewrite }) });
+  const { talk = false, careless = false, rewrite } = options;
+  const model = await startFakeModel({ talk, careless, ...(rewrite === undefined ? {} : { rewrite }) });
   const providers = { fake: { baseUrl: `${model.url}/v1`, apiKey: 'k', models: [{ id: 'fake-1' }] } };
-  mkdirSync(stateDir, { recursive: true });
   const config = merge(merge(OPEN, { models: { providers } }), options.config ?? {});
   writeFileSync(join(stateDir, 'trunkline.json'), JSON.stringify(config));
   let store: Store | undefined;
@@ -57,8 +60,8 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
     stateDir,
     port: 0,
     env: {},
-    logger: silentLogger,
-    wrapStore: (opened) => (store = opened),
+    logger: options.logger ?? silentLogger,
+    wrapStore: (opened) => (store = options.wrapStore?.(opened) ?? opened),
   });
   const client = await connectGateway({ url: gateway.url, token: gateway.token, clientName: 'test' });
   t.after(async () => {
