@@ -30,7 +30,16 @@ test('a changed cursor, or one of another gateway, is an error value', () => {
     const changed = text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1);
     assert.equal(parseSessionCursor(changed, 's').ok, false);
   }
-  for (const junk of ['', 'x', '!!!', `${text}A`, text.slice(0, 20), '100', 'ä'.repeat(50)]) {
+  for (const junk of [
+    '',
+    'x',
+    '!!!',
+    `${text}=`,
+    `${text}!`,
+    text.slice(0, 20),
+    '100',
+    'ä'.repeat(50),
+  ]) {
     const answer = parseSessionCursor(junk, 's');
     assert.ok(!answer.ok);
     assert.match(answer.error, /nextCursor/);

@@ -1,6 +1,6 @@
 /** What of an `openclaw.json` has a counterpart here. Pure: values in, values out. */
 import type { z } from 'zod';
-import { nearestName } from '../../core/nearest-name.ts';
+import { nearestName } from '../../util/nearest-name.ts';
 import { configSchema } from '../../protocol/options/config.ts';
 import { optionNotes } from '../../protocol/options/option.ts';
 import { defaultOf, schemaInside } from '../../protocol/options/option-table.ts';

@@ -314,7 +314,7 @@ test('[BR-062] nothing outside the sessions folder is read, not even through a l
   );
   assert.equal(report.outcome, 'some');
   const texts = report.notes.map((note) => note.text).join('\n');
-  assert.match(texts, /symbolic link; not followed/);
+  assert.match(texts, /link\.jsonl is a symbolic link; not followed/);
   assert.match(texts, /sessionFile is not a transcript/);
 });
 
