@@ -110,7 +110,10 @@ async function performCall(
     await tx.toolCalls.start(call, tx.now);
   });
   context.events.emit({ ...base, type: 'tool', phase: 'start', name: call.name, args });
-  const outcome = await execute(played, { call, tool, args });
+  const outcome =
+    tool === undefined
+      ? notOffered(context, played, call.name)
+      : await execute(played, { call, tool, args });
   // What a drain cut short is no outcome: the call stays started, and the next start judges it.
   if (active.cause() === 'drain') throw new GatewayError('unavailable', 'the gateway is stopping');
   const result = toResult(call, outcome, context.clock.now());
@@ -125,14 +128,23 @@ async function performCall(
   return result;
 }
 
+/** A tool that the session's policy closes is a refusal in the words of the session tools; any other name is a mistake. */
+function notOffered(context: RunContext, played: PlayedRun, name: string): ToolOutcome {
+  const { claimed, offered } = played;
+  const names = `offered: ${[...offered.keys()].toSorted().join(', ') || 'none'}`;
+  const answer = context.toolsOf(claimed.session).has(name)
+    ? {
+        status: 'forbidden',
+        error: `tool policy does not offer ${name} to session ${claimed.session.key} in this turn (tools.allow, tools.deny, tools.subagents.tools); ${names}`,
+      }
+    : { status: 'error', error: `no tool ${name} here; ${names}` };
+  return { text: JSON.stringify(answer), details: answer, isError: true };
+}
+
 async function execute(
-  { active, claimed, offered, workspace }: PlayedRun,
-  { call, tool, args }: { call: ToolCallRow; tool: AgentTool | undefined; args: Record<string, unknown> },
+  { active, claimed, workspace }: PlayedRun,
+  { call, tool, args }: { call: ToolCallRow; tool: AgentTool; args: Record<string, unknown> },
 ): Promise<ToolOutcome> {
-  if (tool === undefined) {
-    const names = [...offered.keys()].toSorted().join(', ');
-    return { text: `no tool ${call.name} here; offered: ${names || 'none'}`, isError: true };
-  }
   return tool.execute(args, {
     runId: active.runId,
     sessionKey: claimed.run.sessionKey,

@@ -36,6 +36,10 @@ export interface WorldOptions {
   talk?: boolean;
   rewrite?: FakeModelOptions['rewrite'];
   careless?: boolean;
+  /** false: only what `config` says, on top of the defaults of the program */
+  agents?: false;
+  /** how the model is spoken to */
+  provider?: { api: string; path: string };
   logger?: Logger;
   /** stands between the gateway and its store */
   wrapStore?: (store: Store) => Store;
@@ -52,8 +56,11 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
   const stateDir = mkdtempSync(join(tmpdir(), 'world-'));
   const { talk = false, careless = false, rewrite } = options;
   const model = await startFakeModel({ talk, careless, ...(rewrite === undefined ? {} : { rewrite }) });
-  const providers = { fake: { baseUrl: `${model.url}/v1`, apiKey: 'k', models: [{ id: 'fake-1' }] } };
-  const config = merge(merge(OPEN, { models: { providers } }), options.config ?? {});
+  const { api, path } = options.provider ?? { api: 'openai-completions', path: '/v1' };
+  const models = [{ id: 'fake-1' }, { id: 'fake-2' }];
+  const providers = { fake: { baseUrl: `${model.url}${path}`, apiKey: 'k', api, models } };
+  const base = options.agents === false ? {} : OPEN;
+  const config = merge(merge(base, { models: { providers } }), options.config ?? {});
   writeFileSync(join(stateDir, 'trunkline.json'), JSON.stringify(config));
   let store: Store | undefined;
   const gateway = await startGateway({
