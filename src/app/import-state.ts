@@ -20,7 +20,7 @@ export interface ImportPlace {
 
 /** Imports into the state directory and returns the report. Rejects `unavailable` while a gateway uses it. */
 export async function importIntoState(place: ImportPlace): Promise<ImportReport> {
-  const loaded = loadConfig(place);
+  const loaded = loadConfig({ ...place, mayLackSecrets: true });
   const { config, configPath, stateDir, isConfigFound } = loaded;
   const lock = lockState(stateDir);
   try {

@@ -35,12 +35,17 @@ export function checkConfig(
 }
 
 /** Checks what a configuration file holds, and returns the configuration in effect. */
-export function checkConfigValue(written: unknown, env: Environment): ConfigCheck {
+export function checkConfigValue(
+  written: unknown,
+  env: Environment,
+  { mayLackSecrets = false }: { mayLackSecrets?: boolean } = {},
+): ConfigCheck {
   if (!isSettings(written)) {
     const error = { path: '', message: 'the configuration must be an object' };
     return { addedProviders: [], errors: [error], warnings: [] };
   }
-  const { value, errors: missing } = resolveEnvReferences(written, env);
+  const { value, errors: unset } = resolveEnvReferences(written, env);
+  const missing = mayLackSecrets ? [] : unset;
   const { errors: refused, warnings } = inspectOptions({ value, written });
   const parsed = configSchema.safeParse(value);
   const shape = parsed.success ? [] : shapeErrors(parsed.error);

@@ -18,6 +18,8 @@ export interface LoadOptions extends PlaceOptions {
   bind?: string | undefined;
   /** default: the environment of the process */
   env?: Environment | undefined;
+  /** `${NAME}` of an unset variable stays as written, for commands that call no model */
+  mayLackSecrets?: boolean | undefined;
 }
 
 /** A configuration that can be used, and where it comes from. */
@@ -39,7 +41,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   const files = stateFiles(options, env);
   const isConfigFound = existsSync(files.configPath);
   const written = isConfigFound || files.isConfigNamed ? readOrThrow(files.configPath) : {};
-  const checked = checkConfigValue(written, env);
+  const checked = checkConfigValue(written, env, { mayLackSecrets: options.mayLackSecrets ?? false });
   const place = overridesOf(options, env);
   const errors = [...checked.errors, ...place.errors, ...environmentErrors(env)];
   if (checked.config === undefined || errors.length > 0)

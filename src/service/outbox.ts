@@ -1,5 +1,6 @@
 /** Putting texts into the outbox. Every outbound path goes through here (A6, A14, A19). */
-import { channelOf, chatTypeOf, parseKey } from '../core/keys.ts';
+import { routeOfKey } from '../core/key-route.ts';
+import { channelOf, chatTypeOf } from '../core/keys.ts';
 import { decideSendPolicy } from '../core/send-policy.ts';
 import { visibleText } from '../core/silence.ts';
 import { splitText } from '../core/split-text.ts';
@@ -33,9 +34,7 @@ export function routeOf(session: SessionRow): Route | undefined {
       threadId: session.lastThreadId,
     });
   }
-  const { form, channel, id } = parseKey(session.key);
-  const isChat = form === 'group' || form === 'channel' || form === 'room';
-  return isChat && channel !== undefined && id !== undefined ? { channel, to: id } : undefined;
+  return routeOfKey(session.key);
 }
 
 /** True when a text for this route can reach somebody: `internal` and `unknown` are no chats (A10). */
