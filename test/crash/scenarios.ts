@@ -1,0 +1,77 @@
+/** What the tests of the crash table let a gateway do: each scenario can be asked for again under the same key. */
+import type { GatewayClient } from '../../src/client/gateway-client.ts';
+
+export type ScenarioName = 'send' | 'spawn' | 'door' | 'timeout' | 'slow' | 'patch';
+
+export interface Scenario {
+  /** Asks for it; again with the same key it is the same job. */
+  ask(client: GatewayClient): Promise<{ runId?: string }>;
+  /** what `agent.wait` says in the end; absent where there is no run */
+  outcome?: { status: string; reply?: string };
+  /** texts and counts differ with the moment of the crash */
+  hasLooseText?: boolean;
+}
+
+/** names the job of every scenario */
+export const KEY = 'crash-1';
+/** file in the workspace of main that the edit of scenario `send` changes, once */
+export const EDITED_FILE = 'edited.txt';
+
+/** Returns a script line that plans these calls in one message. */
+export function callTools(...calls: [name: string, args: Record<string, unknown>][]): string {
+  return `TOOLS: ${JSON.stringify(calls.map(([name, args]) => ({ name, args })))}`;
+}
+
+export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
+  send: {
+    ask: chatSend(
+      [
+        callTools(
+          ['edit', { path: EDITED_FILE, oldText: 'to do', newText: 'done' }],
+          ['sessions_send', { sessionKey: 'agent:scout:main', message: 'SAY: pong' }],
+        ),
+        'SAY: all done',
+      ].join('\n'),
+    ),
+    outcome: { status: 'ok', reply: 'all done' },
+  },
+  spawn: {
+    ask: chatSend(
+      // The child sleeps, so that its parent has always ended first.
+      `${callTools(['sessions_spawn', { task: 'SLEEP: 300\nSAY: child done' }])}\nSAY: spawned`,
+    ),
+    outcome: { status: 'ok', reply: 'spawned' },
+  },
+  door: {
+    ask: async (client) => {
+      const args = { sessionKey: 'agent:scout:main', message: 'SAY: knock' };
+      const params = { tool: 'sessions_send', args, idempotencyKey: KEY };
+      return (await client.request<{ result: { runId: string } }>('tools.invoke', params)).result;
+    },
+    outcome: { status: 'ok', reply: 'knock' },
+  },
+  timeout: {
+    ask: (client) =>
+      client.request('agent', {
+        sessionKey: 'main',
+        message: 'SLEEP: 60000\nSAY: never',
+        timeout: 0.3,
+        idempotencyKey: KEY,
+      }),
+    outcome: { status: 'timeout' },
+    hasLooseText: true,
+  },
+  slow: {
+    ask: chatSend('SLEEP: 2100\nSAY: slow'),
+    outcome: { status: 'ok', reply: 'slow' },
+  },
+  patch: {
+    ask: (client) =>
+      client.request('sessions.patch', { key: 'main', label: 'patched' }).then(() => ({})),
+  },
+};
+
+function chatSend(message: string): Scenario['ask'] {
+  return (client) =>
+    client.request('chat.send', { sessionKey: 'main', message, idempotencyKey: KEY });
+}

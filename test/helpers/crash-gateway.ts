@@ -1,0 +1,37 @@
+/**
+ * A gateway as a process of its own, for tests that kill it:
+ * `node test/helpers/crash-gateway.ts --state-dir DIR [--port N] [--crash unit:before|after:n] [--fail unit]`.
+ * Prints one JSON line with its address once it answers. Stops in order at SIGTERM, and dies with its parent.
+ */
+import { flushCompileCache } from 'node:module';
+import { parseArgs } from 'node:util';
+import { createLogger } from '../../src/app/create-logger.ts';
+import { startGateway } from '../../src/app/start-gateway.ts';
+import { parseCrashPoint, withCrashPoint } from './crash-point.ts';
+
+const { values } = parseArgs({
+  options: {
+    'state-dir': { type: 'string' },
+    port: { type: 'string', default: '0' },
+    crash: { type: 'string' },
+    fail: { type: 'string' },
+  },
+});
+// The parent holds the other end of this pipe; the kernel closes it however the parent ends.
+process.stdin.on('end', () => process.kill(process.pid, 'SIGKILL')).resume();
+if ('unref' in process.stdin) process.stdin.unref();
+
+const crash = values.crash === undefined ? undefined : parseCrashPoint(values.crash);
+const gateway = await startGateway({
+  stateDir: values['state-dir'],
+  port: Number(values.port),
+  env: {},
+  logger: createLogger('warn'),
+  wrapStore: (store) => withCrashPoint(store, { crash, failing: values.fail }),
+});
+process.once('SIGTERM', () => void gateway.stop('SIGTERM'));
+process.stdout.write(
+  `${JSON.stringify({ url: gateway.url, port: gateway.port, token: gateway.token })}\n`,
+);
+// A killed process would not leave its compiled code to the next one.
+flushCompileCache();
