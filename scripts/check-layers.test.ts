@@ -75,6 +75,15 @@ const CASES: { title: string; files: Record<string, string>; finds: RegExp[] }[]
     finds: [/only tests may import/],
   },
   {
+    title: 'what helps a test may help a tool, not the program',
+    files: {
+      'test/helpers/a.ts': LEAF,
+      'bench/b.ts': `import { x } from '../test/helpers/a.ts';\n`,
+      'src/app/c.ts': `import { x } from '../../test/helpers/a.ts';\n`,
+    },
+    finds: [/only tests may import/],
+  },
+  {
     title: 'a cycle is shown as a ring',
     files: {
       'src/core/a.ts': `import { y } from './b.ts';\n`,
