@@ -96,7 +96,7 @@ test('[GW26] [BR-100] waitForRun lives through lost connections; two waiters get
   const waits = [1, 2].map(() =>
     waitForRun({ url: door.url, token: TOKEN }, { runId, timeoutMs: 30_000 }),
   );
-  await untilWaiting(door, 2);
+  await Promise.race([door.played.whenWaiting(2), Promise.all(waits)]);
   // the gateway goes away and comes back on the same port
   await door.gateway.close();
   const again = await startGateway({ port: door.port });
@@ -104,7 +104,7 @@ test('[GW26] [BR-100] waitForRun lives through lost connections; two waiters get
     { type: 'operator', scopes: [] },
     { message: 'hi', method: 'chat.send', deliver: true, idempotencyKey: 'k' },
   );
-  await untilWaiting(again, 2);
+  await Promise.race([again.played.whenWaiting(2), Promise.all(waits)]);
   again.played.end(runId, { reply: 'late' });
   const [first, second] = await Promise.all(waits);
   assert.deepEqual([first?.status, first?.reply], ['ok', 'late']);
@@ -141,11 +141,3 @@ test('[GW26] a request without answer ends at its own limit', async () => {
   await client.close();
   await door.gateway.close();
 });
-
-/** Resolves when that many waits have reached the use case. */
-async function untilWaiting(
-  door: Awaited<ReturnType<typeof startGateway>>,
-  count: number,
-): Promise<void> {
-  while (door.played.waiting.size < count) await new Promise((resolve) => setImmediate(resolve));
-}

@@ -107,7 +107,7 @@ test('[GW9] the wait of agent ends with its connection, and another one gets the
   runAgent(socket, { id: 'a', key: newKey() });
   const [accepted] = await answers(socket, { id: 'a', count: 1 });
   const runId = String(accepted?.['runId']);
-  const signals = [...door.played.waiting].filter((signal) => !signal.aborted);
+  const signals = door.played.waiting.filter((signal) => !signal.aborted);
   const aborted = new Promise((resolve) => signals.at(-1)?.addEventListener('abort', resolve));
   socket.ws.terminate();
   await aborted;

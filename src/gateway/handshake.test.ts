@@ -146,6 +146,15 @@ test('[GW2] [BR-180] a token of 10 MB is cut off, the gateway lives', async () =
   other.ws.close();
 });
 
+test('[GW2] pieces of a frame that never ends count too', async () => {
+  const socket = await door.open();
+  const piece = 'x'.repeat(40_000);
+  socket.ws.send(piece, { fin: false });
+  socket.ws.send(piece, { fin: false });
+  const { code } = await socket.closed;
+  assert.ok(code === 1009 || code === 1006, String(code));
+});
+
 for (const method of ['sessions.patch', 'agent', 'chat.send', 'health'])
   test(`[GW1] [BR-183] ${method} before connect is unauthorized, and nothing is called`, async () => {
     const socket = await door.open();

@@ -201,7 +201,7 @@ for (const { ended, chat, phase } of endings)
     const all = await seen(socket, playRun(ended));
     const { seq: _seq, ...last } = all.chat.at(-1) ?? {};
     assert.deepEqual(last, chat);
-    assert.equal((all.agent.at(-1)?.['data'] as { phase: string }).phase, phase);
+    assert.equal((all.agent.at(-1)?.['data'] as { phase: string } | undefined)?.phase, phase);
   });
 
 test('[GW17] the final event of a delivered reply is the delivery, and its seq goes on', async () => {

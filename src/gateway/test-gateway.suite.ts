@@ -1,5 +1,6 @@
 /** A gateway on a free loopback port with the other side of its contract played by the test. */
 import { once } from 'node:events';
+import { after } from 'node:test';
 import { WebSocket } from 'ws';
 import type { ClientOptions } from 'ws';
 import type { SessionCaller } from '../core/caller.ts';
@@ -18,7 +19,8 @@ export const TOKEN = 'the-shared-token';
 /** The runs of the test: accepted by key, waited for, ended by hand. */
 export class PlayedServices {
   readonly calls: { method: string; input: unknown }[] = [];
-  readonly waiting = new Set<AbortSignal>();
+  readonly waiting: AbortSignal[] = [];
+  readonly #crowds: { count: number; resolve: () => void }[] = [];
   readonly #runs = new Map<string, { request: AcceptMessage; accepted: Accepted }>();
   readonly #ended = new Map<string, PromiseWithResolvers<RunWaitAnswer>>();
 
@@ -66,6 +68,12 @@ export class PlayedServices {
     ).accepted.state = answer.outcome ?? 'ok';
   }
 
+  /** Resolves when that many waits have reached the use case. */
+  whenWaiting(count: number): Promise<void> {
+    if (this.waiting.length >= count) return Promise.resolve();
+    return new Promise((resolve) => this.#crowds.push({ count, resolve }));
+  }
+
   #accept(request: AcceptMessage): Accepted {
     this.calls.push({ method: request.method, input: request });
     const known = this.#runs.get(request.idempotencyKey);
@@ -97,7 +105,8 @@ export class PlayedServices {
     };
     const elapsed = timeoutMs === 0 ? [Promise.resolve(open)] : [];
     if (signal === undefined) return Promise.race([ended.promise, ...elapsed]);
-    this.waiting.add(signal);
+    this.waiting.push(signal);
+    for (const { count, resolve } of this.#crowds) if (this.waiting.length >= count) resolve();
     const gone = once(signal, 'abort').then(() => open);
     return Promise.race([ended.promise, ...elapsed, gone]);
   }
@@ -132,6 +141,10 @@ export interface TestGateway {
   connect(params?: Record<string, unknown>): Promise<TestSocket>;
 }
 
+const started = new Set<Gateway>();
+// a failed test leaves its gateway open, which must not keep the process going
+after(() => Promise.all([...started].map((gateway) => gateway.close())));
+
 /** Starts a gateway; the caller closes it. */
 export async function startGateway(options: Partial<GatewayOptions> = {}): Promise<TestGateway> {
   const played = new PlayedServices();
@@ -149,6 +162,7 @@ export async function startGateway(options: Partial<GatewayOptions> = {}): Promi
     health: { isReady: () => true },
     ...options,
   });
+  started.add(gateway);
   const { port, url } = await gateway.listen();
   const open: TestGateway['open'] = (headers = {}, options = { autoPong: true }) =>
     openSocket(port, { headers, ...options });
