@@ -27,6 +27,7 @@ type Handlers = {
   [Name in MethodName]: (params: MethodParams[Name], context: CallContext) => Promise<unknown>;
 };
 
+/** Returns the dispatcher of one gateway; it holds no state of its own. */
 export function createDispatch(deps: DispatchDeps): Dispatch {
   const handlers = createHandlers(deps);
   async function call<Name extends MethodName>(

@@ -60,12 +60,14 @@ export function encodeAgentText(
   return { ...idsOf(event), ts: now, stream: 'assistant', data };
 }
 
+/** Returns the lifecycle event of a run that begins, or begins again. */
 export function encodeStart(event: EventOf<'started'>, now: number): AgentBody {
   const { startedAt, attempt } = event;
   const data = { phase: 'start' as const, startedAt, attempt };
   return { ...idsOf(event), ts: now, stream: 'lifecycle', data };
 }
 
+/** Returns the lifecycle event of a run that has ended: `end` when it ended ok, else `error`. */
 export function encodeEnd(event: EventOf<'ended'>, now: number): AgentBody {
   const { state, startedAt, endedAt, error } = event;
   return {
@@ -82,6 +84,7 @@ export function encodeEnd(event: EventOf<'ended'>, now: number): AgentBody {
   };
 }
 
+/** Returns the event of a tool call that starts or ends. */
 export function encodeTool(event: EventOf<'tool'>, now: number): AgentBody {
   const { runId, sessionKey, type: _type, ...data } = event;
   return { runId, sessionKey, ts: now, stream: 'tool', data };
@@ -110,6 +113,7 @@ export function encodeChatEnd(
   }
 }
 
+/** Returns the `chat` event of a text that the outbox hands over. */
 export function encodeChatDelivery(event: EventOf<'chat_delivery'>, now: number): ChatBody {
   const { deliveryId, text } = event;
   return { ...idsOf(event), state: 'final', message: toChatMessage(text, now), deliveryId };
