@@ -1,4 +1,5 @@
 /** Attempts that count: the process died in a step that had been going for a while (DESIGN 4). */
+import type { WriteTx } from '../store/store.ts';
 import type { ActiveRun } from './active-runs.ts';
 import type { RunContext } from './context.ts';
 
@@ -9,6 +10,8 @@ export interface AttemptCounter {
   /** The transcript has advanced (and its commit set the count to 0): a new step begins. */
   advance(): void;
   stop(): void;
+  /** Stops for good and takes back what this step counted: an orderly stop is no attempt. */
+  leave(): Promise<void>;
 }
 
 /**
@@ -17,23 +20,45 @@ export interface AttemptCounter {
  */
 export function startAttemptCounter(context: RunContext, active: ActiveRun): AttemptCounter {
   let timer: NodeJS.Timeout | undefined;
+  let counted: Promise<boolean> | undefined;
+  let hasLeft = false;
   const stop = (): void => clearTimeout(timer);
   const advance = (): void => {
     stop();
-    timer = setTimeout(() => void countAttempt(context, active), COUNTS_AFTER_MS);
+    counted = undefined;
+    if (hasLeft) return;
+    timer = setTimeout(() => {
+      counted = isWritten(
+        context,
+        context.store.write('count-attempt', (tx) => addAttempts(tx, active, 1)),
+      );
+    }, COUNTS_AFTER_MS);
+  };
+  const leave = async (): Promise<void> => {
+    stop();
+    hasLeft = true;
+    if (!(await counted)) return;
+    await isWritten(
+      context,
+      context.store.write('uncount-attempt', (tx) => addAttempts(tx, active, -1)),
+    );
   };
   advance();
-  return { advance, stop };
+  return { advance, stop, leave };
 }
 
-async function countAttempt(context: RunContext, active: ActiveRun): Promise<void> {
+async function addAttempts(tx: WriteTx, { fence, runId }: ActiveRun, by: number): Promise<void> {
+  await tx.lanes.lock(fence);
+  const run = await tx.runs.get(runId);
+  if (run !== undefined) await tx.runs.update(runId, { attempts: Math.max(0, run.attempts + by) });
+}
+
+async function isWritten(context: RunContext, writing: Promise<void>): Promise<boolean> {
   try {
-    await context.store.write('count-attempt', async (tx) => {
-      await tx.lanes.lock(active.fence);
-      const run = await tx.runs.get(active.runId);
-      if (run !== undefined) await tx.runs.update(active.runId, { attempts: run.attempts + 1 });
-    });
+    await writing;
+    return true;
   } catch (error) {
-    context.logger.warn({ runId: active.runId, err: error }, 'attempt not counted');
+    context.logger.warn({ err: error }, 'attempt not counted');
+    return false;
   }
 }

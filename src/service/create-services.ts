@@ -61,7 +61,7 @@ export function createServices(context: RunContext): ServiceHost {
       scheduler.start();
     },
     stop: async (graceMs) => {
-      scheduler.stop();
+      await scheduler.stop();
       await withinLimit(activeRuns.idle(), graceMs);
       for (const run of activeRuns.all()) run.abort('drain');
       await activeRuns.idle();

@@ -7,7 +7,7 @@ import { GatewayError } from '../protocol/errors.ts';
 import type { AssistantMessage, ToolResultMessage } from '../protocol/message.ts';
 import { MAX_TIMER_MS } from '../util/clock.ts';
 import type { ActiveRun } from './active-runs.ts';
-import { startAttemptCounter } from './attempt-counter.ts';
+import { type AttemptCounter, startAttemptCounter } from './attempt-counter.ts';
 import { buildTurn } from './build-turn.ts';
 import { type ClaimedRun, timeoutText } from './claim-run.ts';
 import { closeRun, type ClosedRun, type RunEnd } from './close-run.ts';
@@ -46,8 +46,13 @@ async function endOf(
   { active, claimed }: { active: ActiveRun; claimed: ClaimedRun },
 ): Promise<RunEnd | 'left'> {
   if (claimed.verdict !== undefined) return { ...claimed.verdict, message: undefined };
-  const played = await raceAbort(active, () => play(context, { active, claimed }));
-  if (active.cause() === 'drain') return 'left';
+  const counter = startAttemptCounter(context, active);
+  const played = await raceAbort(active, () => play(context, { active, claimed, counter }));
+  counter.stop();
+  if (active.cause() === 'drain') {
+    await counter.leave();
+    return 'left';
+  }
   if (played.kind === 'failed' && isFenced(played.error)) throw played.error;
   return toEnd(context, { active, claimed, played });
 }
@@ -98,9 +103,8 @@ function toEnd(
 
 async function play(
   context: RunContext,
-  { active, claimed }: { active: ActiveRun; claimed: ClaimedRun },
+  { active, claimed, counter }: { active: ActiveRun; claimed: ClaimedRun; counter: AttemptCounter },
 ): Promise<AssistantMessage> {
-  const counter = startAttemptCounter(context, active);
   const disarm = armDeadline(context, active, claimed.run.deadlineAt);
   try {
     const built = await buildTurn(context, claimed);
@@ -110,7 +114,6 @@ async function play(
     const runtime = context.runtimeFor(turn.model.provider);
     return await runTurn(context, { played, runtime, turn });
   } finally {
-    counter.stop();
     disarm();
   }
 }

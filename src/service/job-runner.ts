@@ -37,28 +37,36 @@ export function createJobRunner(deps: {
       if (handler === undefined) throw new Error(`no handler for job kind ${job.kind}`);
       await handler(JSON.parse(job.payloadJson) as Record<string, string>);
     } catch (error) {
-      logger.error({ jobKey: job.jobKey, attempts: job.attempts, err: error }, 'job failed; it is tried again');
+      logger.error(
+        { jobKey: job.jobKey, attempts: job.attempts, err: error },
+        'job failed; it is tried again',
+      );
       const runAt = clock.now() + backoffMs(job.attempts);
       const failure = { error: error instanceof Error ? error.message : 'unknown', runAt };
-      await store.write('retry-job', (tx) => tx.jobs.retry(job.jobKey, failure)).catch(() => {
-        // The row stays as it is; the next look finds it due again.
-      });
+      await store
+        .write('retry-job', (tx) => tx.jobs.retry(job.jobKey, failure))
+        .catch(() => {
+          // The row stays as it is; the next look finds it due again.
+        });
     } finally {
       inFlight.delete(job.jobKey);
       look();
     }
   };
   const lookOnce = async (): Promise<void> => {
+    // One time for all of it: a job that falls due in between is neither started here nor forgotten.
+    const now = clock.now();
     const { due, nextAt } = await store.read(async (tx) => ({
-      due: await tx.jobs.due(clock.now(), BATCH),
+      due: await tx.jobs.due(now, BATCH),
       nextAt: await tx.jobs.nextRunAt(),
     }));
     for (const job of due) {
       if (!inFlight.has(job.jobKey)) inFlight.set(job.jobKey, perform(job));
     }
     clearTimeout(timer);
-    if (nextAt === undefined || nextAt <= clock.now() || is('stopped')) return;
-    timer = setTimeout(look, Math.min(nextAt - clock.now(), MAX_TIMER_MS));
+    // What is due by then is being done, and its end looks again.
+    if (nextAt === undefined || nextAt <= now || is('stopped')) return;
+    timer = setTimeout(look, Math.min(nextAt - now, MAX_TIMER_MS));
   };
   const lookUntilQuiet = async (): Promise<void> => {
     try {

@@ -10,8 +10,11 @@ import type { Slots } from './slots.ts';
 
 export interface Scheduler {
   start(): void;
-  /** Claims nothing more. Active runs go on; the caller waits for them or aborts them. */
-  stop(): void;
+  /**
+   * Claims nothing more and resolves when a claim under way is an active run. Active runs go on; the
+   * caller waits for them or aborts them.
+   */
+  stop(): Promise<void>;
   /** Looks for work now: a slot has come free. */
   wake(): void;
 }
@@ -23,6 +26,7 @@ export function createScheduler(
 ): Scheduler {
   let state: 'idle' | 'looking' | 'look-again' | 'stopped' = 'stopped';
   let stopSignals: (() => void) | undefined;
+  let looking: Promise<void> = Promise.resolve();
   const is = (asked: typeof state): boolean => state === asked;
 
   const perform = async (claimed: ClaimedRun): Promise<void> => {
@@ -60,7 +64,7 @@ export function createScheduler(
   };
   const wake = (): void => {
     if (state === 'looking') state = 'look-again';
-    if (state === 'idle') void lookUntilQuiet();
+    if (state === 'idle') looking = lookUntilQuiet();
   };
   return {
     wake,
@@ -74,6 +78,7 @@ export function createScheduler(
     stop: () => {
       state = 'stopped';
       stopSignals?.();
+      return looking;
     },
   };
 }
