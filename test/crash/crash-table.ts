@@ -377,6 +377,8 @@ export function killsOf(
 
 /** Units that no row above reaches, and why that is enough. */
 export const EXCEPTIONS: Readonly<Record<string, string>> = {
+  'uncount-attempt':
+    'a process that is killed while it stops in order leaves at most one attempt too many, until the run advances',
   'import-session':
     'no gateway runs during an import; each session is one unit, and the import run again takes what is not there yet',
   'import-subagent-run': 'as import-session',
