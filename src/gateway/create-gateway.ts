@@ -9,7 +9,6 @@ import type { GatewayAuth } from './authenticate.ts';
 import { Connection } from './connection.ts';
 import type { ConnectionDeps } from './connection.ts';
 import { createDispatch } from './dispatch.ts';
-import { createHttpRoutes } from './http-routes.ts';
 import { closeServer, createHttpServer, listenOn } from './http-server.ts';
 import type { Listening } from './http-server.ts';
 import type { HttpToolPolicy } from './http-tool-policy.ts';
@@ -82,7 +81,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
   const doors = { ...shared, refusedOrigin: judgeOrigin };
   const toolPolicy = options.toolPolicy ?? {};
-  const server = createHttpServer(createHttpRoutes({ ...doors, services, invokeTool, toolPolicy }));
+  const server = createHttpServer(async () => {
+    const { createHttpListener } = await import('./http-routes.ts');
+    return createHttpListener({ ...doors, services, invokeTool, toolPolicy });
+  }, logger);
   const upgrade = createUpgrade({
     ...doors,
     connections: () => connections.size,

@@ -2,6 +2,8 @@
  * The HTTP door on the same port: `GET /healthz`, `GET /readyz` (without credentials, they say only ok
  * or not), `POST /tools/invoke` (bearer).
  */
+import type { RequestListener } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { Context } from 'hono';
@@ -20,6 +22,7 @@ import { invokeAs } from './invoke-tool.ts';
 import type { InvokeTool } from './invoke-tool.ts';
 import type { GatewayLimits } from './limits.ts';
 import { parseJson } from './parse-json.ts';
+import { hasSecretInQuery, secretInQuery } from './secret-in-query.ts';
 
 export interface HttpRouteDeps {
   services: Services;
@@ -40,7 +43,15 @@ export interface HttpRouteDeps {
 type Env = { Bindings: HttpBindings };
 type HttpStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500 | 503;
 
-export function createHttpRoutes(deps: HttpRouteDeps): Hono<Env> {
+/** Returns the listener of plain HTTP requests. */
+export function createHttpListener(deps: HttpRouteDeps): RequestListener {
+  const app = createRoutes(deps);
+  return getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
+    overrideGlobalObjects: false,
+  });
+}
+
+function createRoutes(deps: HttpRouteDeps): Hono<Env> {
   const app = new Hono<Env>();
   app.get('/healthz', (c) => c.json({ ok: true }));
   app.get('/readyz', (c) => {
@@ -108,22 +119,6 @@ async function invoke(deps: HttpRouteDeps, c: Context<Env>): Promise<Response> {
       `the tool ${params.tool} is not offered over HTTP; gateway.tools.allow can open it`,
     );
   return c.json({ ok: true, result: await invokeAs(deps, params) });
-}
-
-/** Names that would put a secret into logs and histories when they stood in an address. */
-const SECRET_NAMES = ['token', 'access_token', 'password', 'auth', 'key', 'api_key'];
-
-/** Returns whether an address carries a secret in its query, which no door accepts. */
-export function hasSecretInQuery(url: string): boolean {
-  const query = new URLSearchParams(url.split('?', 2)[1] ?? '');
-  return SECRET_NAMES.some((name) => query.has(name));
-}
-
-export function secretInQuery(): GatewayError {
-  return new GatewayError(
-    'invalid_request',
-    'a secret in the address is refused; send Authorization: Bearer, or connect with auth.token',
-  );
 }
 
 /** The one place where this door turns what was thrown into an answer. */

@@ -1,20 +1,29 @@
-import type { Server } from 'node:http';
-import { createAdaptorServer } from '@hono/node-server';
-import type { HttpBindings } from '@hono/node-server';
-import type { Hono } from 'hono';
+import type { RequestListener, Server } from 'node:http';
 import { GatewayError } from '../protocol/errors.ts';
+import type { Logger } from '../util/logger.ts';
+import { createServer } from './node-http.ts';
 
 export interface Listening {
   url: string;
   port: number;
 }
 
-export function createHttpServer(app: Hono<{ Bindings: HttpBindings }>): Server {
-  // the adaptor makes a plain HTTP/1 server when it is given no other
-  return createAdaptorServer({
-    fetch: (request, env) => app.fetch(request, env as HttpBindings),
-    overrideGlobalObjects: false,
-  }) as Server;
+/**
+ * Returns a server that loads its listener with the first plain request: a gateway that is only
+ * spoken to by WebSocket never pays for the HTTP door.
+ */
+export function createHttpServer(load: () => Promise<RequestListener>, logger: Logger): Server {
+  let loading: Promise<RequestListener> | undefined;
+  return createServer((request, response) => {
+    loading ??= load();
+    loading.then(
+      (listener) => listener(request, response),
+      (error: unknown) => {
+        logger.error({ err: error }, 'the HTTP door could not be loaded');
+        response.writeHead(500).end();
+      },
+    );
+  });
 }
 
 /** Opens the port, or rejects with one line that says which one and why. */

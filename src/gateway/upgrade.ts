@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
@@ -6,8 +5,9 @@ import type { WebSocket } from 'ws';
 import { ERROR_CODES, GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { AuthLimiter, AuthPeer } from './auth-limiter.ts';
 import { draining } from './dispatch.ts';
-import { hasSecretInQuery, secretInQuery } from './http-routes.ts';
 import type { GatewayLimits } from './limits.ts';
+import { STATUS_CODES } from './node-http.ts';
+import { hasSecretInQuery, secretInQuery } from './secret-in-query.ts';
 
 export interface UpgradeDeps {
   limits: GatewayLimits;
