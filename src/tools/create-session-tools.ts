@@ -1,6 +1,6 @@
-import type { AgentTool, ToolContext, ToolOutcome, ToolSpec } from '../agent/runtime.ts';
+import type { AgentTool, ToolContext, ToolOutcome } from '../agent/runtime.ts';
 import type { SessionCaller } from '../core/caller.ts';
-import { sessionToolSpecs } from '../protocol/tools/session-tool-specs.ts';
+import { sessionToolSpec } from '../protocol/tools/session-tool-specs.ts';
 import type { SpawnTargetIds } from '../protocol/tools/session-tool-specs.ts';
 import { SESSION_TOOL_NAMES, isToolFailure } from '../protocol/tools/session-tools.ts';
 import type { SessionToolName } from '../protocol/tools/session-tools.ts';
@@ -30,14 +30,9 @@ export function createSessionTools(options: SessionToolsOptions): AgentTool[] {
 }
 
 function createSessionTool(name: SessionToolName, options: SessionToolsOptions): AgentTool {
-  const specIn = (targets: SpawnTargetIds): ToolSpec =>
-    must(
-      sessionToolSpecs(targets).find((spec) => spec.name === name),
-      `no spec of ${name}`,
-    );
   return {
-    spec: specIn({ ids: [], allowAny: true }),
-    specFor: (agentId) => specIn(options.spawnTargets(agentId)),
+    spec: sessionToolSpec(name, { ids: [], allowAny: true }),
+    specFor: (agentId) => sessionToolSpec(name, options.spawnTargets(agentId)),
     // they read, or their key (A13) finds the first acceptance again
     repeatable: true,
     execute: async (args, context) => {

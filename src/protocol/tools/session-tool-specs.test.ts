@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { parseToolArgs } from './parse-tool-args.ts';
-import { sessionToolSpecs } from './session-tool-specs.ts';
+import { sessionToolSpec } from './session-tool-specs.ts';
+import type { SpawnTargetIds } from './session-tool-specs.ts';
 import { SESSION_TOOL_NAMES } from './session-tools.ts';
 
 const TOKEN_BUDGET = 1000;
+const sessionToolSpecs = (targets: SpawnTargetIds) =>
+  SESSION_TOOL_NAMES.map((name) => sessionToolSpec(name, targets));
 const twenty = Array.from({ length: 20 }, (_, index) => `agent-${index}`);
 
 test('[TL3] the five tools cost at most 1,000 tokens in the form sent to an endpoint', () => {
@@ -32,6 +35,14 @@ test('[TL4, BR-096] the spec of sessions_spawn names the agents that may be spaw
     JSON.stringify(agentId([...twenty, 'last'], false)),
     /agents_list.*agent-19, \.\.\./,
   );
+});
+
+test('[TL4] what one agent may spawn is not told to the next, nor kept in what all share', () => {
+  const spawnFor = (id: string) =>
+    sessionToolSpec('sessions_spawn', { ids: [id], allowAny: false });
+  const first = spawnFor('first');
+  assert.match(JSON.stringify(spawnFor('second')), /"enum":\["second"\]/);
+  assert.match(JSON.stringify(first), /"enum":\["first"\]/);
 });
 
 test('[TL3] the specs are those of the five tools, and the parser knows each parameter', () => {

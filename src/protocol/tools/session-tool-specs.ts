@@ -90,29 +90,33 @@ const SCHEMAS: Record<SessionToolName, z.ZodObject> = {
 };
 
 /**
- * Returns the specs of the five session tools for an agent with these spawn targets. Parameters
- * that could only be refused or have no effect are left out; `parseToolArgs` still knows them.
+ * Returns the spec of one session tool for an agent with these spawn targets. Parameters that could
+ * only be refused or have no effect are left out; `parseToolArgs` still knows them.
  */
-export function sessionToolSpecs(targets: SpawnTargetIds): SessionToolSpec[] {
-  return Object.entries(SCHEMAS).map(([name, schema]) =>
-    toSpec(name as SessionToolName, schema, targets),
-  );
+export function sessionToolSpec(name: SessionToolName, targets: SpawnTargetIds): SessionToolSpec {
+  let spec = generalSpecs.get(name);
+  if (spec === undefined) {
+    spec = toSpec(name);
+    generalSpecs.set(name, spec);
+  }
+  if (name !== 'sessions_spawn') return spec;
+  // names the ids, so that the model does not guess one (BR-096)
+  const agentId = spawnTargetSchema(targets);
+  const properties = { ...(spec.parameters['properties'] as object), agentId };
+  return { ...spec, parameters: { ...spec.parameters, properties } };
 }
 
-function toSpec(
-  name: SessionToolName,
-  schema: z.ZodObject,
-  targets: SpawnTargetIds,
-): SessionToolSpec {
+/** What is the same for every agent, made once: every turn asks, and a JSON Schema costs 0.1 ms. */
+const generalSpecs = new Map<SessionToolName, SessionToolSpec>();
+
+function toSpec(name: SessionToolName): SessionToolSpec {
   const { description, parameters: texts } = TEXTS[name];
-  const full = z.toJSONSchema(schema, { io: 'input' });
+  const full = z.toJSONSchema(SCHEMAS[name], { io: 'input' });
   const properties: Record<string, unknown> = {};
   for (const [parameter, text] of Object.entries(texts)) {
     const trimmed = trim(full.properties?.[parameter]);
     properties[parameter] = text === '' ? trimmed : { ...trimmed, description: text };
   }
-  // names the ids, so that the model does not guess one (BR-096)
-  if (name === 'sessions_spawn') properties['agentId'] = spawnTargetSchema(targets);
   const required = full.required ?? [];
   return {
     name,
