@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { SessionCaller } from '../core/caller.ts';
 import { loopRefusal } from '../core/loops.ts';
 import { SEND_BLOCKED_TEXT } from '../core/send-policy.ts';
+import { ERROR_CODES, toGatewayError } from '../protocol/errors.ts';
 import type { Provenance } from '../protocol/message.ts';
 import type { SessionsSendAnswer, SessionsSendArgs } from '../protocol/tools/session-tools.ts';
 import type { InputRow, SessionRow } from '../store/rows.ts';
@@ -42,15 +43,22 @@ export async function sendMessage(
   const accepted = await services.store.write('accept-send', (tx) => accept(tx, services, order));
   if (accepted.type === 'refused') return { status: accepted.status, error: accepted.error };
   const { runId, shownKey } = accepted;
-  if (order.timeoutMs === 0 || args.mode === 'note') {
-    return { runId, status: 'accepted', sessionKey: shownKey, messageState: 'queued' };
+  const onlyAccepted = { runId, status: 'accepted', sessionKey: shownKey, messageState: 'queued' } as const;
+  const { timeoutMs } = order;
+  if (timeoutMs === 0 || args.mode === 'note') return onlyAccepted;
+  try {
+    return { ...(await awaitReply(services, { runId, caller, timeoutMs })), sessionKey: shownKey };
+  } catch (cause) {
+    if (isDoneAgain(caller, cause)) throw cause;
+    // The message stands: an error without its runId would only have it sent a second time.
+    services.logger.error({ runId, err: cause }, 'the wait for an accepted message failed');
+    return onlyAccepted;
   }
-  const answer = await awaitReply(services, {
-    runId,
-    caller,
-    timeoutMs: order.timeoutMs,
-  });
-  return { ...answer, sessionKey: shownKey };
+}
+
+/** Inside a run such a call stays open and finds its message again by its key (DESIGN 4). */
+function isDoneAgain({ run }: SessionCaller, cause: unknown): boolean {
+  return run !== undefined && (run.signal.aborted || ERROR_CODES[toGatewayError(cause).code].retryable);
 }
 
 function toOrder(caller: SessionCaller, args: SessionsSendArgs): SendOrder {

@@ -69,6 +69,9 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
     env: {},
     logger: options.logger ?? silentLogger,
     wrapStore: (opened) => (store = options.wrapStore?.(opened) ?? opened),
+  }).catch(async (error: unknown) => {
+    await model.close();
+    throw error;
   });
   const client = await connectGateway({ url: gateway.url, token: gateway.token, clientName: 'test' });
   t.after(async () => {

@@ -46,6 +46,7 @@ const ACCEPTED: [SessionToolName, unknown, Record<string, unknown>][] = [
     { task: 't', attachAs: { mountPath: '/in' } },
     { task: 't', attachAs: { mountPath: '/in' } },
   ],
+  ['sessions_spawn', { task: 't', agentId: ' ' }, { task: 't' }],
   ['agents_list', {}, {}],
 ];
 

@@ -58,7 +58,8 @@ const DELIVERY_PARAMETERS = ['target', 'channel', 'to', 'threadId', 'replyTo', '
 
 /**
  * Returns the arguments of a session tool, trimmed and clamped, or one sentence that names the
- * parameter, what it accepts and, for an unknown one, the nearest known. `null` counts as absent.
+ * parameter, what it accepts and, for an unknown one, the nearest known. `null` counts as absent, and
+ * so does a blank agentId: models write one when they mean their own agent.
  */
 export function parseToolArgs<Name extends SessionToolName>(
   tool: Name,
@@ -66,9 +67,7 @@ export function parseToolArgs<Name extends SessionToolName>(
 ): ParsedToolArgs<Name> {
   if (raw !== undefined && raw !== null && (typeof raw !== 'object' || Array.isArray(raw)))
     return { ok: false, error: `the arguments of ${tool} must be an object` };
-  const given = Object.fromEntries(
-    Object.entries(raw ?? {}).filter(([, value]) => value !== undefined && value !== null),
-  );
+  const given = Object.fromEntries(Object.entries(raw ?? {}).filter(isGiven));
   const error = unknownParameter(tool, given) ?? refusedValue(tool, given);
   if (error !== undefined) return { ok: false, error };
   const parsed = SCHEMAS[tool].safeParse(given);
@@ -78,6 +77,11 @@ export function parseToolArgs<Name extends SessionToolName>(
   const misaddressed =
     tool === 'sessions_send' ? addressError(args as SessionsSendArgs) : undefined;
   return misaddressed === undefined ? { ok: true, args } : { ok: false, error: misaddressed };
+}
+
+function isGiven([parameter, value]: [string, unknown]): boolean {
+  if (parameter === 'agentId' && typeof value === 'string' && value.trim() === '') return false;
+  return value !== undefined && value !== null;
 }
 
 function unknownParameter(
