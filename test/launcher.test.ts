@@ -29,14 +29,21 @@ function start(
   { argv, node = process.execPath }: { argv: string[]; node?: string },
 ): Program {
   const child = spawn(node, [LAUNCHER, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const watchdog = setTimeout(() => child.kill('SIGKILL'), LONGEST_LIFE_MS);
+  const tooLong = Promise.withResolvers<never>();
+  const watchdog = setTimeout(() => {
+    child.kill('SIGKILL');
+    // A process that it left behind may hold the streams open, so `close` may never come.
+    tooLong.reject(new Error(`trunkline ${argv.join(' ')} was not gone in time: ${out}${err}`));
+  }, LONGEST_LIFE_MS);
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
-  const exited = once(child, 'close').then(() => {
+  const closed = once(child, 'close').then(() => {
     clearTimeout(watchdog);
     return { code: child.exitCode, signal: child.signalCode, out, err };
   });
+  const exited = Promise.race([closed, tooLong.promise]);
+  exited.catch(() => {});
   const firstLine = Promise.race([
     once(createInterface(child.stdout), 'line').then(([line]) => String(line)),
     exited.then((end) => assert.fail(`ended before it was ready: ${JSON.stringify(end)}`)),
@@ -44,7 +51,7 @@ function start(
   firstLine.catch(() => {});
   t.after(async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
-    await exited;
+    await exited.catch(() => {});
   });
   return { child, firstLine, exited };
 }
