@@ -1,4 +1,5 @@
 import type { CliIo } from './cli-io.ts';
+import { loadLean } from './load-lean.ts';
 
 /** How a gateway is started from the command line. */
 export interface ServeFlags {
@@ -12,14 +13,16 @@ export interface ServeFlags {
 /** Starts the gateway, says where it answers, and resolves when a signal has stopped it. */
 export async function serve(flags: ServeFlags, io: CliIo): Promise<void> {
   const stopSignal = nextStopSignal();
-  // Loaded here: the help of the command need not wait for the whole program.
-  const { startGateway } = await import('../app/start-gateway.ts');
-  const gateway = await startGateway({
-    port: flags.port,
-    bind: flags.bind,
-    stateDir: flags.stateDir,
-    configPath: flags.config,
-    env: io.env,
+  const gateway = await loadLean(async () => {
+    // Loaded here: the help of the command need not wait for the whole program.
+    const { startGateway } = await import('../app/start-gateway.ts');
+    return startGateway({
+      port: flags.port,
+      bind: flags.bind,
+      stateDir: flags.stateDir,
+      configPath: flags.config,
+      env: io.env,
+    });
   });
   if (gateway.notice !== undefined) io.note(`note: ${gateway.notice}`);
   io.out(
