@@ -10,8 +10,9 @@ import type { ActiveRun } from './active-runs.ts';
 import { type AttemptCounter, startAttemptCounter } from './attempt-counter.ts';
 import { buildTurn } from './build-turn.ts';
 import { type ClaimedRun, timeoutText } from './claim-run.ts';
-import { closeRun, type ClosedRun, type RunEnd } from './close-run.ts';
+import type { ClosedRun, RunEnd } from './close-run.ts';
 import type { RunContext } from './context.ts';
+import { settleRun } from './settle-run.ts';
 import { finishToolCalls, performToolCalls, type PlayedRun } from './turn-host.ts';
 
 /** How long a runtime may take to hand over its partial text after an abort. */
@@ -33,7 +34,7 @@ export async function executeRun(
   try {
     const end = await endOf(context, { active, claimed });
     if (end === 'left') return;
-    tell(context, { closed: await closeRun(context, claimed, end), end });
+    tell(context, { closed: await settleRun(context, { active, claimed, end }), end });
   } catch (error) {
     // Another owner has the lane, or the store is gone: the row says what is true, and recovery goes on from it.
     const isFenced = error instanceof GatewayError && error.code === 'fenced';

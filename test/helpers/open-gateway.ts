@@ -17,10 +17,14 @@ export interface OpenGateway {
 /** Work that is not done by then is stuck. */
 const SETTLE_MS = 20_000;
 
-/** Starts a gateway on a state that another one may have left in any way. */
+/**
+ * Starts a gateway on a state that another one may have left in any way. `beforeUnit` is told each
+ * unit of work before it runs; when it throws, the store has refused the unit.
+ */
 export async function openGateway(
   t: Pick<TestContext, 'after'>,
   stateDir: string,
+  beforeUnit: (unit: string) => void = () => {},
 ): Promise<OpenGateway> {
   let store: Store | undefined;
   const gateway = await startGateway({
@@ -28,7 +32,7 @@ export async function openGateway(
     port: 0,
     env: {},
     logger: silentLogger,
-    wrapStore: (opened) => (store = opened),
+    wrapStore: (opened) => (store = withHook(opened, beforeUnit)),
   });
   const client = await connectGateway({
     url: gateway.url,
@@ -46,6 +50,18 @@ export async function openGateway(
 /** Returns the path of the database of a state directory. */
 export function databaseOf(stateDir: string): string {
   return join(stateDir, 'trunkline.db');
+}
+
+function withHook(store: Store, beforeUnit: (unit: string) => void): Store {
+  return {
+    read: (fn) => store.read(fn),
+    onSignal: (listener) => store.onSignal(listener),
+    close: () => store.close(),
+    write: async (unit, fn) => {
+      beforeUnit(unit);
+      return store.write(unit, fn);
+    },
+  };
 }
 
 async function settled(store: Store): Promise<void> {
