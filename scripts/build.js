@@ -10,13 +10,14 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isDistFresh, sourceHash } from '../bin/source-hash.js';
+import { isDistFresh, sourceHash, sourceTimes } from '../bin/source-hash.js';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const isOptional = process.argv.includes('--if-possible');
 
 const compiler = findCompiler();
 const hash = sourceHash(root);
+const times = sourceTimes(root);
 if (compiler === undefined || hash === undefined) {
   if (isOptional) process.exit(0);
   console.error('build: needs src/ and the dev packages; run `npm ci` first');
@@ -34,6 +35,7 @@ if (result.status !== 0) {
   process.exit(result.status ?? 1);
 }
 writeFileSync(join(root, 'dist/.source-hash'), `${hash}\n`);
+writeFileSync(join(root, 'dist/.source-times'), `${times}\n`);
 
 function findCompiler() {
   try {
