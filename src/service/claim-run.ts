@@ -27,24 +27,46 @@ export function claimRun(
 ): Promise<ClaimedRun | undefined> {
   return context.store.write('claim-run', async (tx) => {
     for (const runClass of runClasses) {
-      const lane = await tx.lanes.claimNext({ runClass, owner: context.bootId });
-      if (lane === undefined) continue;
-      const fence = { sessionKey: lane.sessionKey, owner: context.bootId, epoch: lane.epoch };
-      return lane.currentRunId === null
-        ? startRun(tx, context, { lane, fence })
-        : resumeRun(tx, context, { runId: lane.currentRunId, fence });
+      const claimed = await claimOfClass(tx, context, runClass);
+      if (claimed !== undefined) return claimed;
     }
     return undefined;
   });
 }
 
+async function claimOfClass(
+  tx: WriteTx,
+  context: RunContext,
+  runClass: RunClass,
+): Promise<ClaimedRun | undefined> {
+  for (;;) {
+    const lane = await tx.lanes.claimNext({ runClass, owner: context.bootId });
+    if (lane === undefined) return undefined;
+    const fence = { sessionKey: lane.sessionKey, owner: context.bootId, epoch: lane.epoch };
+    if (lane.currentRunId !== null) {
+      return resumeRun(tx, context, { runId: lane.currentRunId, fence });
+    }
+    const queued = await tx.runs.nextQueued(lane.sessionKey);
+    if (queued !== undefined) return startRun(tx, context, { queued, fence });
+    await putToRest(tx, { lane, fence });
+  }
+}
+
+/** A lane that counts runs which are not there would be claimed for ever, in front of all others (BR-007). */
+async function putToRest(
+  tx: WriteTx,
+  { lane, fence }: { lane: LaneRow; fence: LaneFence },
+): Promise<void> {
+  for (let extra = lane.pending; extra > 1; extra -= 1) await tx.lanes.removeQueued(lane.sessionKey);
+  await tx.lanes.release(fence, tx.now);
+}
+
 async function startRun(
   tx: WriteTx,
   context: RunContext,
-  { lane, fence }: { lane: LaneRow; fence: LaneFence },
+  { queued, fence }: { queued: RunRow; fence: LaneFence },
 ): Promise<ClaimedRun> {
-  const key = lane.sessionKey;
-  const queued = must(await tx.runs.nextQueued(key), `lane ${key} is ready but has no queued run`);
+  const key = queued.sessionKey;
   const session = must(await tx.sessions.get(key), `lane ${key} has no session`);
   const own = must(await tx.inputs.get(queued.runId), `run ${queued.runId} has no input`);
   const pending = await tx.inputs.pending(key, MAX_NOTES_PER_TURN);
