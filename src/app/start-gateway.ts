@@ -8,7 +8,12 @@ import type { AgentTool } from '../agent/runtime.ts';
 import { createWorkspaceTools } from '../agent/tools/create-workspace-tools.ts';
 import { createWebchat } from '../channels/webchat/create-webchat.ts';
 import type { Environment } from '../config/env-references.ts';
-import { bindAddress, loadConfig, type LoadedConfig, type LoadOptions } from '../config/load-config.ts';
+import {
+  bindAddress,
+  loadConfig,
+  type LoadedConfig,
+  type LoadOptions,
+} from '../config/load-config.ts';
 import { ensureGatewayToken } from '../config/gateway-token.ts';
 import { spawnTargets } from '../core/agents.ts';
 import { SCRIPTED_MODEL } from '../core/models.ts';
@@ -54,10 +59,12 @@ export async function startGateway(options: StartOptions = {}): Promise<RunningG
   const logger = options.logger ?? createLogger(env['TRUNKLINE_LOG_LEVEL'] ?? 'info');
   for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
   const lock = lockState(loaded.stateDir);
-  const store = await openStore(loaded, { logger, wrap: options.wrapStore }).catch((error: unknown) => {
-    lock.release();
-    throw error;
-  });
+  const store = await openStore(loaded, { logger, wrap: options.wrapStore }).catch(
+    (error: unknown) => {
+      lock.release();
+      throw error;
+    },
+  );
   const release = async (): Promise<void> => {
     await store.close();
     lock.release();
@@ -170,7 +177,12 @@ function buildServices(
     spawnTargets: (agentId) => spawnTargets(config, agentId),
   });
   for (const tool of [...sessionTools, ...createWorkspaceTools()]) tools.set(tool.spec.name, tool);
-  const invokeTool = createToolInvoker({ services: host.services, store, config: currentConfig, logger });
+  const invokeTool = createToolInvoker({
+    services: host.services,
+    store,
+    config: currentConfig,
+    logger,
+  });
   return { context, host, invokeTool };
 }
 

@@ -217,7 +217,9 @@ test('an address that cannot be used is refused, credentials in it too', (t) => 
 });
 
 test('[CF5] a command that calls no model may load a file whose secrets are not set', (t) => {
-  const providers = { p: { baseUrl: 'http://127.0.0.1:1/v1', apiKey: '${NOT_SET}', models: [{ id: 'm' }] } };
+  const providers = {
+    p: { baseUrl: 'http://127.0.0.1:1/v1', apiKey: '${NOT_SET}', models: [{ id: 'm' }] },
+  };
   const stateDir = makeState(t, { 'trunkline.json': { models: { providers } } });
   assert.throws(() => loadConfig({ stateDir, env: {} }), isConfigError(/NOT_SET is not set/));
   const loaded = loadConfig({ stateDir, env: {}, mayLackSecrets: true });

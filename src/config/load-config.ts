@@ -41,7 +41,9 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   const files = stateFiles(options, env);
   const isConfigFound = existsSync(files.configPath);
   const written = isConfigFound || files.isConfigNamed ? readOrThrow(files.configPath) : {};
-  const checked = checkConfigValue(written, env, { mayLackSecrets: options.mayLackSecrets ?? false });
+  const checked = checkConfigValue(written, env, {
+    mayLackSecrets: options.mayLackSecrets ?? false,
+  });
   const place = overridesOf(options, env);
   const errors = [...checked.errors, ...place.errors, ...environmentErrors(env)];
   if (checked.config === undefined || errors.length > 0)

@@ -27,5 +27,3 @@ export interface OperatorCaller {
   scopes: readonly string[];
   deviceId?: string;
 }
-
-export type Caller = SessionCaller | OperatorCaller;

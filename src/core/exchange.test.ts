@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { afterPrimary, afterTurn, type ExchangeStep, nextSpeaker, type TurnResult } from './exchange.ts';
+import {
+  afterPrimary,
+  afterTurn,
+  type ExchangeStep,
+  nextSpeaker,
+  type TurnResult,
+} from './exchange.ts';
 
 const said = (reply: string): TurnResult => ({ outcome: 'ok', reply, isReplySkip: false });
 const skip: TurnResult = { outcome: 'ok', reply: '', isReplySkip: true };
@@ -48,7 +54,12 @@ test('[EX4] a turn ends the loop by skip, silence, failure or the limit, in this
 
 test('[EX5] whatever the agents answer, an exchange ends after at most maxTurns turns', () => {
   const result = fc.record({
-    outcome: fc.constantFrom('ok' as const, 'error' as const, 'timeout' as const, 'aborted' as const),
+    outcome: fc.constantFrom(
+      'ok' as const,
+      'error' as const,
+      'timeout' as const,
+      'aborted' as const,
+    ),
     reply: fc.constantFrom('', 'text'),
     isReplySkip: fc.boolean(),
   });

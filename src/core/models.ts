@@ -24,7 +24,7 @@ export interface ModelPrices {
 /** The model of the `scripted` runtime: always there, and the one in effect when no provider is. */
 export const SCRIPTED_MODEL: ModelRef = { provider: 'scripted', id: 'scripted-1' };
 /** Tokens, for a model whose `contextWindow` is not configured. */
-export const DEFAULT_CONTEXT_WINDOW = 200_000;
+const DEFAULT_CONTEXT_WINDOW = 200_000;
 
 const SHOWN_NAMES = 8;
 /** Deepest chain of aliases; more is a circle. */
@@ -114,7 +114,7 @@ export function formatModel(model: ModelRef): string {
 }
 
 /** Returns every alias, folded, with what it stands for. */
-export function modelAliases(config: Config): Map<string, string> {
+function modelAliases(config: Config): Map<string, string> {
   const aliases = new Map<string, string>();
   for (const [key, value] of Object.entries(config.agents.defaults.models)) {
     if (typeof value === 'string') aliases.set(key.trim().toLowerCase(), value.trim());

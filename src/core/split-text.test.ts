@@ -5,12 +5,20 @@ import { splitText } from './split-text.ts';
 
 test('[DL1, BR-115] every character but white space at the cuts arrives, in order, within the limit', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 400 }), fc.integer({ min: 8, max: 60 }), (text, max) => {
-      const parts = splitText(text, max);
-      assert.ok(parts.every((part) => part.length <= max));
-      assert.equal(parts.join('').replaceAll(/\s/gu, ''), text.replaceAll(/\s/gu, ''));
-      assert.ok(parts.every((part) => part.isWellFormed() === text.isWellFormed() || !text.isWellFormed()));
-    }),
+    fc.property(
+      fc.string({ unit: 'binary', maxLength: 400 }),
+      fc.integer({ min: 8, max: 60 }),
+      (text, max) => {
+        const parts = splitText(text, max);
+        assert.ok(parts.every((part) => part.length <= max));
+        assert.equal(parts.join('').replaceAll(/\s/gu, ''), text.replaceAll(/\s/gu, ''));
+        assert.ok(
+          parts.every(
+            (part) => part.isWellFormed() === text.isWellFormed() || !text.isWellFormed(),
+          ),
+        );
+      },
+    ),
   );
 });
 

@@ -20,7 +20,7 @@ export const DEFAULT_TOOLS: readonly string[] = [
 ];
 
 /** What a `group:<name>` of a policy stands for. */
-export const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
+const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
   'group:sessions': ['sessions_list', 'sessions_history', 'sessions_send', 'sessions_spawn'],
   'group:agents': ['agents_list'],
   'group:fs': ['read', 'write', 'edit'],
@@ -68,7 +68,7 @@ export function offeredTools(query: ToolQuery): string[] {
 }
 
 /** Returns whether a name is a session tool: every `sessions_*`, and `agents_list` (A16). */
-export function isSessionTool(name: string): boolean {
+function isSessionTool(name: string): boolean {
   const folded = name.toLowerCase();
   return folded.startsWith('sessions_') || folded === 'agents_list';
 }

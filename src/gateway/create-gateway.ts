@@ -54,6 +54,7 @@ const CLOSE_GRACE_MS = 2000;
 export function createGateway(options: GatewayOptions): Gateway {
   const { services, events, invokeTool, logger, host } = options;
   const clock = options.clock ?? systemClock;
+  const version = options.version ?? 'dev';
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const authenticate = createAuthenticate(options.auth);
   const limiter = createAuthLimiter(limits, clock);
@@ -70,8 +71,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const shared = { authenticate, limiter, limits, logger, clock, isReady, isDraining };
   const connectionDeps: ConnectionDeps = {
     ...shared,
-    dispatch: createDispatch({ services, invokeTool, clock, isReady, isDraining }),
-    version: options.version ?? 'dev',
+    dispatch: createDispatch({ services, invokeTool, version, clock, isReady, isDraining }),
+    version,
     startedAt: clock.now(),
     onWatcher: (watcher) => subscriptions.add(watcher),
     onGone: (connection, watcher) => {

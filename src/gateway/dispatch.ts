@@ -18,6 +18,8 @@ export type Dispatch = (frame: RequestFrame, context: CallContext) => Promise<un
 export interface DispatchDeps {
   services: Services;
   invokeTool: InvokeTool;
+  /** of the gateway, as `status` tells it */
+  version: string;
   clock: Clock;
   isReady: () => boolean;
   isDraining: () => boolean;
@@ -47,13 +49,14 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 function createHandlers({
   services,
   invokeTool,
+  version,
   clock,
   isReady,
   isDraining,
 }: DispatchDeps): Handlers {
   return {
     health: async () => ({ ok: isReady() && !isDraining(), ts: clock.now() }),
-    status: () => services.status(),
+    status: async () => ({ version, ...(await services.status()) }),
     'sessions.list': ({ includeGlobal: _global, includeUnknown: _unknown, ...query }) =>
       services.listAllSessions(query),
     'sessions.patch': async (patch) => ({ ok: true, ...(await services.patchSession(patch)) }),

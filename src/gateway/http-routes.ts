@@ -46,9 +46,10 @@ type HttpStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500 | 503;
 /** Returns the listener of plain HTTP requests. */
 export function createHttpListener(deps: HttpRouteDeps): RequestListener {
   const app = createRoutes(deps);
-  return getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
+  const listen = getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
     overrideGlobalObjects: false,
   });
+  return (incoming, outgoing) => void listen(incoming, outgoing);
 }
 
 function createRoutes(deps: HttpRouteDeps): Hono<Env> {

@@ -1,7 +1,7 @@
 /** Which tools the HTTP door offers at all; `gateway.tools` restricts this door alone (A1, B15). */
 
 /** Closed by default: what runs commands, writes files, or makes other agents work. */
-export const HTTP_DENIED_TOOLS: readonly string[] = (
+const HTTP_DENIED_TOOLS: readonly string[] = (
   'exec spawn shell write edit fs_write fs_delete fs_move apply_patch ' +
   'sessions_spawn sessions_send cron gateway nodes'
 ).split(' ');

@@ -5,7 +5,13 @@
 
 interface ErrorTraits {
   /** The wire code of the WebSocket protocol (SPEC B10.1). */
-  wire: 'INVALID_REQUEST' | 'UNAVAILABLE' | 'AGENT_TIMEOUT' | 'FORBIDDEN' | 'UNAUTHORIZED' | 'INTERNAL';
+  wire:
+    | 'INVALID_REQUEST'
+    | 'UNAVAILABLE'
+    | 'AGENT_TIMEOUT'
+    | 'FORBIDDEN'
+    | 'UNAUTHORIZED'
+    | 'INTERNAL';
   httpStatus: number;
   retryable: boolean;
 }

@@ -11,17 +11,17 @@ export const EVENT_NAMES = [
 ] as const;
 export type EventName = (typeof EVENT_NAMES)[number];
 
-export interface ChallengePayload {
+interface ChallengePayload {
   nonce: string;
   ts: number;
 }
-export interface TickPayload {
+interface TickPayload {
   ts: number;
 }
-export interface ShutdownPayload {
+interface ShutdownPayload {
   reason: string;
 }
-export interface SessionsChangedPayload {
+interface SessionsChangedPayload {
   sessionKey: string;
   ts: number;
 }

@@ -36,7 +36,7 @@ export interface EventFrame {
 }
 export type ServerFrame = ResponseFrame | EventFrame;
 
-export const CLIENT_MODES = [
+const CLIENT_MODES = [
   'ui',
   'webchat',
   'cli',

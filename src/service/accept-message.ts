@@ -12,7 +12,13 @@ import type { Route } from '../protocol/words.ts';
 import type { SessionRow } from '../store/rows.ts';
 import type { WriteTx } from '../store/store.ts';
 import { must } from '../util/assert.ts';
-import { acceptRun, contentHashOf, findAccepted, type IdempotencyKey, type RunOptions } from './accept-run.ts';
+import {
+  acceptRun,
+  contentHashOf,
+  findAccepted,
+  type IdempotencyKey,
+  type RunOptions,
+} from './accept-run.ts';
 import type { RunContext } from './context.ts';
 import { keySettings } from './key-settings.ts';
 import { lookUpMain, lookUpSession, type LookUp } from './look-up-session.ts';
@@ -79,7 +85,13 @@ async function acceptNew(
     ...(reply === undefined ? {} : { route: reply }),
     timeoutMs: request.timeoutMs ?? config.agents.defaults.timeoutSeconds * 1000,
   });
-  return { runId, sessionKey: session.key, acceptedAt: run.acceptedAt, isNew: true, state: 'queued' };
+  return {
+    runId,
+    sessionKey: session.key,
+    acceptedAt: run.acceptedAt,
+    isNew: true,
+    state: 'queued',
+  };
 }
 
 async function earlierAcceptance(tx: WriteTx, runId: string): Promise<Accepted> {
@@ -129,7 +141,10 @@ function refuseOtherAgent(request: AcceptMessage, agentId: string): void {
 
 function refuseClosed(config: Config, session: SessionRow): void {
   if (session.archivedAt !== null) {
-    throw new GatewayError('invalid_request', `session ${session.key} is archived; it takes no messages`);
+    throw new GatewayError(
+      'invalid_request',
+      `session ${session.key} is archived; it takes no messages`,
+    );
   }
   if (findAgent(config, session.agentId) === undefined) {
     throw new GatewayError(

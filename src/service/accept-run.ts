@@ -86,7 +86,10 @@ export function contentHashOf(content: Record<string, unknown>): string {
 }
 
 function toInputRow(
-  run: Pick<NewRun, 'runId' | 'sessionKey' | 'kind' | 'text' | 'provenance' | 'rootRunId' | 'idempotency'>,
+  run: Pick<
+    NewRun,
+    'runId' | 'sessionKey' | 'kind' | 'text' | 'provenance' | 'rootRunId' | 'idempotency'
+  >,
   at: { seq: number; now: number; runId: string | null },
 ): InputRow {
   return {

@@ -75,7 +75,8 @@ async function settle(tx: WriteTx, context: RunContext, settled: Settled): Promi
     if (requester !== undefined) {
       await putOutgoing(tx, context, {
         session: requester,
-        route: spawn.routeJson === null ? routeOf(requester) : (JSON.parse(spawn.routeJson) as Route),
+        route:
+          spawn.routeJson === null ? routeOf(requester) : (JSON.parse(spawn.routeJson) as Route),
         runId: task.runId,
         text,
         key: `announce:${spawn.childKey}:${task.runId}`,

@@ -34,7 +34,10 @@ export async function buildTurn(context: RunContext, claimed: ClaimedRun): Promi
   const config = context.config();
   const agent = findAgent(config, session.agentId);
   if (agent === undefined) {
-    throw new GatewayError('config', `agent ${session.agentId} is not configured; add it to agents.list`);
+    throw new GatewayError(
+      'config',
+      `agent ${session.agentId} is not configured; add it to agents.list`,
+    );
   }
   const options = optionsOf(run);
   const messages = await context.store.read((tx) => contextMessages(tx, run));
@@ -70,10 +73,12 @@ function offeredTo(
     spawnDepth: session.spawnDepth,
     available: [...tools.keys()],
   });
-  return new Map(names.flatMap((name) => {
-    const tool = tools.get(name);
-    return tool === undefined ? [] : [[name, tool] as const];
-  }));
+  return new Map(
+    names.flatMap((name) => {
+      const tool = tools.get(name);
+      return tool === undefined ? [] : [[name, tool] as const];
+    }),
+  );
 }
 
 function systemPromptOf({
@@ -91,7 +96,9 @@ function systemPromptOf({
     sessionKey: session.key,
     isSubagent: isSubagentKey(session.key),
   });
-  return options.extraSystemPrompt === undefined ? prompt : `${prompt}\n\n${options.extraSystemPrompt}`;
+  return options.extraSystemPrompt === undefined
+    ? prompt
+    : `${prompt}\n\n${options.extraSystemPrompt}`;
 }
 
 async function contextMessages(tx: ReadTx, run: RunRow): Promise<Message[]> {
@@ -147,7 +154,8 @@ async function primaryPrompt(tx: ReadTx, run: RunRow): Promise<OwnPrompt> {
 async function spawnPrompt(tx: ReadTx, run: RunRow): Promise<OwnPrompt> {
   const spawn = must(await tx.spawns.get(run.spawnKey ?? ''), `run ${run.runId} has no spawn`);
   const { requesterKey, label } = spawn;
-  if (run.purpose === 'task') return { runId: run.runId, prefix: taskContext({ requesterKey, label }) };
+  if (run.purpose === 'task')
+    return { runId: run.runId, prefix: taskContext({ requesterKey, label }) };
   const task = must(await tx.runs.get(spawn.runId), `child ${spawn.childKey} has no run`);
   const replace = spawnAnnouncePrompt({
     requesterKey,

@@ -57,7 +57,8 @@ async function putToRest(
   tx: WriteTx,
   { lane, fence }: { lane: LaneRow; fence: LaneFence },
 ): Promise<void> {
-  for (let extra = lane.pending; extra > 1; extra -= 1) await tx.lanes.removeQueued(lane.sessionKey);
+  for (let extra = lane.pending; extra > 1; extra -= 1)
+    await tx.lanes.removeQueued(lane.sessionKey);
   await tx.lanes.release(fence, tx.now);
 }
 
@@ -75,7 +76,12 @@ async function startRun(
     await appendInput(tx, { input, sessionId: session.sessionId, runId: queued.runId });
   }
   const deadlineAt = queued.timeoutMs > 0 ? tx.now + queued.timeoutMs : null;
-  const started = { state: 'running', sessionId: session.sessionId, startedAt: tx.now, deadlineAt } as const;
+  const started = {
+    state: 'running',
+    sessionId: session.sessionId,
+    startedAt: tx.now,
+    deadlineAt,
+  } as const;
   await tx.runs.update(queued.runId, started);
   await tx.sessions.update(key, { updatedAt: tx.now });
   await tx.lanes.setCurrent(fence, queued.runId, 'running');

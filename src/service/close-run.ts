@@ -33,7 +33,11 @@ export interface ClosedRun {
 }
 
 /** Closes a claimed run. Rejects `fenced` when the lane has another owner by now; then nothing was written. */
-export function closeRun(context: RunContext, claimed: ClaimedRun, end: RunEnd): Promise<ClosedRun> {
+export function closeRun(
+  context: RunContext,
+  claimed: ClaimedRun,
+  end: RunEnd,
+): Promise<ClosedRun> {
   const { fence } = claimed;
   return context.store.write('close-run', async (tx) => {
     await tx.lanes.lock(fence);

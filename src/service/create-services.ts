@@ -8,7 +8,12 @@ import { deliver } from './deliver.ts';
 import { createJobRunner, type JobHandler } from './job-runner.ts';
 import { listAgents } from './list-agents.ts';
 import { listSessions } from './list-sessions.ts';
-import { listAllSessions, listConfiguredAgents, readChatHistory, readStatus } from './operator-views.ts';
+import {
+  listAllSessions,
+  listConfiguredAgents,
+  readChatHistory,
+  readStatus,
+} from './operator-views.ts';
 import { patchSession } from './patch-session.ts';
 import { readHistory } from './read-history.ts';
 import { recover } from './recover.ts';

@@ -38,7 +38,10 @@ export async function executeRun(
   } catch (error) {
     // Another owner has the lane, or the store is gone: the row says what is true, and recovery goes on from it.
     const isFenced = error instanceof GatewayError && error.code === 'fenced';
-    context.logger[isFenced ? 'warn' : 'error']({ runId, sessionKey, err: error }, 'run left to the next owner of its lane');
+    context.logger[isFenced ? 'warn' : 'error'](
+      { runId, sessionKey, err: error },
+      'run left to the next owner of its lane',
+    );
   }
 }
 
@@ -120,15 +123,22 @@ async function play(
 }
 
 /** The deadline is in the row, so that it holds across a restart; this only fires it (A16). */
-function armDeadline(context: RunContext, active: ActiveRun, deadlineAt: number | null): () => void {
+function armDeadline(
+  context: RunContext,
+  active: ActiveRun,
+  deadlineAt: number | null,
+): () => void {
   if (deadlineAt === null) return () => {};
   let timer: NodeJS.Timeout;
   const arm = (): void => {
     const leftMs = deadlineAt - context.clock.now();
-    timer = setTimeout(() => {
-      if (leftMs > MAX_TIMER_MS) arm();
-      else active.abort('timeout');
-    }, Math.min(leftMs, MAX_TIMER_MS));
+    timer = setTimeout(
+      () => {
+        if (leftMs > MAX_TIMER_MS) arm();
+        else active.abort('timeout');
+      },
+      Math.min(leftMs, MAX_TIMER_MS),
+    );
   };
   arm();
   return () => clearTimeout(timer);

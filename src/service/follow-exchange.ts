@@ -16,7 +16,10 @@ export async function followExchange(
   if (run.exchangeId === null) return;
   const exchange = await tx.exchanges.get(run.exchangeId);
   if (exchange === undefined || exchange.state === 'done') return;
-  const outcome = must(isOutcome(run.state) ? run.state : undefined, `run ${run.runId} has not ended`);
+  const outcome = must(
+    isOutcome(run.state) ? run.state : undefined,
+    `run ${run.runId} has not ended`,
+  );
   const result = { outcome, reply: run.reply ?? '', isReplySkip };
   await bookResult(tx, exchange, { run, result });
 }
@@ -57,11 +60,13 @@ function stateOf(
 ): Partial<ExchangeRow> {
   if (step.next === 'turn') return { state: 'due' };
   const end = { endReason: step.endReason, endDetail: step.endReason === 'error' ? error : null };
-  return step.next === 'announce' ? { state: 'due', ...end } : { state: 'done', endedAt: now, ...end };
+  return step.next === 'announce'
+    ? { state: 'due', ...end }
+    : { state: 'done', endedAt: now, ...end };
 }
 
 /** Adds the job that takes the exchange one step on. */
-export async function addAdvanceJob(tx: WriteTx, exchangeId: string): Promise<void> {
+async function addAdvanceJob(tx: WriteTx, exchangeId: string): Promise<void> {
   await tx.jobs.add({
     jobKey: `advance-exchange:${exchangeId}`,
     kind: 'advance-exchange',

@@ -43,7 +43,10 @@ export function isChatRoute(route: Route | undefined): route is Route {
 }
 
 /** Returns whether the session's send policy lets text out, with the deciding rule. */
-export function sendPolicyOf(config: Config, session: SessionRow): { allowed: boolean; rule: string } {
+export function sendPolicyOf(
+  config: Config,
+  session: SessionRow,
+): { allowed: boolean; rule: string } {
   return decideSendPolicy(config.session.sendPolicy, {
     key: session.key,
     channel: channelOf(session),

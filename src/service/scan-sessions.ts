@@ -3,7 +3,7 @@ import type { SessionRow } from '../store/rows.ts';
 import type { ReadTx, SessionCursor, SessionScope } from '../store/store.ts';
 
 /** Most rows that one page examines. */
-export const MAX_EXAMINED = 5000;
+const MAX_EXAMINED = 5000;
 const BATCH_MAX = 500;
 
 export interface SessionScan {

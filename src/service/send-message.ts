@@ -8,7 +8,13 @@ import type { Provenance } from '../protocol/message.ts';
 import type { SessionsSendAnswer, SessionsSendArgs } from '../protocol/tools/session-tools.ts';
 import type { InputRow, SessionRow } from '../store/rows.ts';
 import type { WriteTx } from '../store/store.ts';
-import { acceptNote, acceptRun, contentHashOf, findAccepted, type IdempotencyKey } from './accept-run.ts';
+import {
+  acceptNote,
+  acceptRun,
+  contentHashOf,
+  findAccepted,
+  type IdempotencyKey,
+} from './accept-run.ts';
 import { channelOf } from '../core/keys.ts';
 import type { RunServices } from './context.ts';
 import { sendPolicyOf } from './outbox.ts';
@@ -43,7 +49,12 @@ export async function sendMessage(
   const accepted = await services.store.write('accept-send', (tx) => accept(tx, services, order));
   if (accepted.type === 'refused') return { status: accepted.status, error: accepted.error };
   const { runId, shownKey } = accepted;
-  const onlyAccepted = { runId, status: 'accepted', sessionKey: shownKey, messageState: 'queued' } as const;
+  const onlyAccepted = {
+    runId,
+    status: 'accepted',
+    sessionKey: shownKey,
+    messageState: 'queued',
+  } as const;
   const { timeoutMs } = order;
   if (timeoutMs === 0 || args.mode === 'note') return onlyAccepted;
   try {
@@ -58,7 +69,9 @@ export async function sendMessage(
 
 /** Inside a run such a call stays open and finds its message again by its key (DESIGN 4). */
 function isDoneAgain({ run }: SessionCaller, cause: unknown): boolean {
-  return run !== undefined && (run.signal.aborted || ERROR_CODES[toGatewayError(cause).code].retryable);
+  return (
+    run !== undefined && (run.signal.aborted || ERROR_CODES[toGatewayError(cause).code].retryable)
+  );
 }
 
 function toOrder(caller: SessionCaller, args: SessionsSendArgs): SendOrder {
@@ -75,11 +88,7 @@ function toOrder(caller: SessionCaller, args: SessionsSendArgs): SendOrder {
 }
 
 /** Every check and every row of the acceptance, so that a refusal leaves nothing and an answer needs nothing more. */
-async function accept(
-  tx: WriteTx,
-  services: RunServices,
-  order: SendOrder,
-): Promise<Acceptance> {
+async function accept(tx: WriteTx, services: RunServices, order: SendOrder): Promise<Acceptance> {
   const target = await resolveTarget(tx, {
     config: services.config(),
     caller: order.caller,
@@ -106,7 +115,8 @@ async function rejoin(
   { order, target, earlier }: { order: SendOrder; target: ResolvedTarget; earlier: InputRow },
 ): Promise<Acceptance> {
   const accepted = acceptedAs(target, earlier.inputId);
-  if (earlier.kind !== 'note') await openWaitOf(tx, services, { order, target, runId: earlier.inputId });
+  if (earlier.kind !== 'note')
+    await openWaitOf(tx, services, { order, target, runId: earlier.inputId });
   return accepted;
 }
 
@@ -117,7 +127,10 @@ async function policyRefusal(
 ): Promise<Acceptance | undefined> {
   const config = services.config();
   if (target.session !== undefined && !sendPolicyOf(config, target.session).allowed) {
-    return refuse('forbidden', `${SEND_BLOCKED_TEXT} (${sendPolicyOf(config, target.session).rule})`);
+    return refuse(
+      'forbidden',
+      `${SEND_BLOCKED_TEXT} (${sendPolicyOf(config, target.session).rule})`,
+    );
   }
   const from = order.caller.sessionKey;
   const loop = loopRefusal(
@@ -155,7 +168,14 @@ async function write(
     await acceptNote(tx, { ...shared, ...keyed, inputId: runId });
     return acceptedAs(target, runId);
   }
-  const exchangeId = await openExchange(tx, services, { caller, session, args, runId, rootRunId, hops });
+  const exchangeId = await openExchange(tx, services, {
+    caller,
+    session,
+    args,
+    runId,
+    rootRunId,
+    hops,
+  });
   await acceptRun(tx, {
     ...shared,
     ...keyed,

@@ -68,6 +68,9 @@ export async function ensureMainSessions(
   const { mainKey, scope } = config.session;
   for (const agent of agents) {
     if (scope === 'global' && !agent.isDefault) continue;
-    await ensureSession(tx, config, { key: mainKeyOf(agent.id, mainKey, scope), agentId: agent.id });
+    await ensureSession(tx, config, {
+      key: mainKeyOf(agent.id, mainKey, scope),
+      agentId: agent.id,
+    });
   }
 }

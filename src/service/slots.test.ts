@@ -4,7 +4,10 @@ import { createSlots } from './slots.ts';
 
 test('[RU1] a class never has more runs than its cap, and classes do not share', () => {
   const slots = createSlots((runClass) => (runClass === 'main' ? 2 : 1));
-  assert.deepEqual([1, 2, 3].map(() => slots.tryTake('main')), [true, true, false]);
+  assert.deepEqual(
+    [1, 2, 3].map(() => slots.tryTake('main')),
+    [true, true, false],
+  );
   assert.equal(slots.tryTake('subagent'), true);
   slots.give('main');
   assert.equal(slots.tryTake('main'), true);

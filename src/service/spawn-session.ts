@@ -36,7 +36,10 @@ export function spawnSession(
     const idempotency = keyOf(caller, args);
     const earlier = await findAccepted(tx, idempotency);
     if (earlier === 'conflict') {
-      return { status: 'error', error: 'this idempotencyKey was used for another task; use a new key' };
+      return {
+        status: 'error',
+        error: 'this idempotencyKey was used for another task; use a new key',
+      };
     }
     if (earlier !== undefined) return earlierAnswer(tx, args, earlier.inputId);
     const plan = await planSpawn(tx, context.config(), { caller, requester, args });
@@ -48,9 +51,14 @@ export function spawnSession(
 async function planSpawn(
   tx: WriteTx,
   config: Config,
-  { caller, requester, args }: { caller: SessionCaller; requester: SessionRow; args: SessionsSpawnArgs },
+  {
+    caller,
+    requester,
+    args,
+  }: { caller: SessionCaller; requester: SessionRow; args: SessionsSpawnArgs },
 ): Promise<SpawnPlan | Extract<SessionsSpawnAnswer, { error: string }>> {
-  const { maxChildrenPerAgent, requireAgentId: requireByDefault } = config.agents.defaults.subagents;
+  const { maxChildrenPerAgent, requireAgentId: requireByDefault } =
+    config.agents.defaults.subagents;
   if (isSubagentKey(caller.sessionKey)) {
     return forbid(
       'a sub-agent may not spawn sub-agents (agents.defaults.subagents.maxSpawnDepth is 1); do the work here or report back',
@@ -82,7 +90,11 @@ async function planSpawn(
   const model = modelForSpawn(config, choice);
   if (!model.ok) return { status: 'error', error: model.error };
   const callerThinking = requester.thinkingLevel ?? own?.thinking ?? 'off';
-  const thinking = thinkingForSpawn(config, { agent, param: args.thinking, caller: callerThinking });
+  const thinking = thinkingForSpawn(config, {
+    agent,
+    param: args.thinking,
+    caller: callerThinking,
+  });
   return { agent, model: formatModel(model.model), thinking };
 }
 
@@ -163,7 +175,13 @@ function childRow(
     requester,
     plan,
     label,
-  }: { tx: WriteTx; childKey: string; requester: SessionRow; plan: SpawnPlan; label: string | null },
+  }: {
+    tx: WriteTx;
+    childKey: string;
+    requester: SessionRow;
+    plan: SpawnPlan;
+    label: string | null;
+  },
 ): SessionRow {
   return newSessionRow(config, {
     key: childKey,
@@ -207,9 +225,7 @@ function answerFor(
     mode: 'run',
     modelApplied: plan.model,
     thinkingApplied: plan.thinking,
-    ...(args.attachAs === undefined
-      ? {}
-      : { note: 'attachAs is reserved and has no effect' }),
+    ...(args.attachAs === undefined ? {} : { note: 'attachAs is reserved and has no effect' }),
   };
 }
 

@@ -102,7 +102,11 @@ async function performCall(
   const base = { runId: active.runId, sessionKey: claimed.run.sessionKey, toolCallId: call.callId };
   const tool = offered.get(call.name);
   if (call.state === 'started' && tool?.repeatable !== true) {
-    return toResult(call, { text: 'interrupted, outcome unknown', isError: true }, context.clock.now());
+    return toResult(
+      call,
+      { text: 'interrupted, outcome unknown', isError: true },
+      context.clock.now(),
+    );
   }
   const args = JSON.parse(call.argsJson) as Record<string, unknown>;
   await context.store.write('start-tool', async (tx) => {

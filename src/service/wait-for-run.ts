@@ -56,7 +56,12 @@ export function answerOf(run: RunRow, waitedMs: number): RunWaitAnswer {
   const base = { runId: run.runId, sessionKey: run.sessionKey, ...times };
   if (!isOutcome(run.state)) {
     const state = run.state;
-    return { ...base, status: 'timeout', messageState: state, error: stillGoingText(state, waitedMs) };
+    return {
+      ...base,
+      status: 'timeout',
+      messageState: state,
+      error: stillGoingText(state, waitedMs),
+    };
   }
   const status = run.state === 'aborted' ? 'error' : run.state;
   const error = run.error ?? undefined;
@@ -89,5 +94,8 @@ function stillGoingText(state: 'queued' | 'running' | 'waiting', waitedMs: numbe
 }
 
 function unknownRun(runId: string): GatewayError {
-  return new GatewayError('not_found', `unknown runId ${runId}; use the runId of an accepted message`);
+  return new GatewayError(
+    'not_found',
+    `unknown runId ${runId}; use the runId of an accepted message`,
+  );
 }

@@ -7,6 +7,7 @@ import type { SessionsSendAnswer } from '../protocol/tools/session-tools.ts';
 import type { RunRow } from '../store/rows.ts';
 import type { ReadTx, WriteTx } from '../store/store.ts';
 import { must } from '../util/assert.ts';
+import type { ActiveRun } from './active-runs.ts';
 import type { RunServices } from './context.ts';
 import { answerOf, awaitRunEnd } from './wait-for-run.ts';
 
@@ -29,7 +30,10 @@ export async function openWait(
 ): Promise<string | undefined> {
   const { caller, targetRunId, targetKey } = wait;
   if (caller.run === undefined) return undefined;
-  const active = must(services.activeRuns.get(caller.run.runId), `run ${caller.run.runId} is not active`);
+  const active = must(
+    services.activeRuns.get(caller.run.runId),
+    `run ${caller.run.runId} is not active`,
+  );
   const waitId = waitIdOf(caller.run);
   const existing = await tx.waits.get(waitId);
   if (existing !== undefined && existing.state !== 'open') return undefined;
@@ -70,14 +74,13 @@ export async function awaitReply(
     const run = await services.store.read((tx) => tx.runs.get(runId));
     return toAnswer(must(run, `accepted run ${runId} has no row`), timeoutMs);
   }
-  const active = must(services.activeRuns.get(caller.run.runId), `run ${caller.run.runId} is not active`);
-  services.slots.give(active.runClass);
-  services.wakeScheduler();
-  const run = await awaitRunEnd(services, {
-    runId,
-    deadlineAt: wait.deadlineAt,
-    signal: caller.run.signal,
-  }).finally(() => services.slots.retake(active.runClass));
+  const active = must(
+    services.activeRuns.get(caller.run.runId),
+    `run ${caller.run.runId} is not active`,
+  );
+  const run = await waitWithoutSlot(services, active, () =>
+    awaitRunEnd(services, { runId, deadlineAt: wait.deadlineAt, signal: caller.run?.signal }),
+  );
   // Cut short from outside: the run that waits is ending, or goes on at the next start.
   if (!isOutcome(run.state) && caller.run.signal.aborted) {
     throw new GatewayError('unavailable', `the wait for ${runId} was cut short`);
@@ -91,8 +94,27 @@ export async function awaitReply(
   return toAnswer(run, timeoutMs);
 }
 
+async function waitWithoutSlot<T>(
+  { slots, wakeScheduler }: RunServices,
+  { runClass }: ActiveRun,
+  wait: () => Promise<T>,
+): Promise<T> {
+  slots.give(runClass);
+  wakeScheduler();
+  try {
+    return await wait();
+  } finally {
+    await slots.retake(runClass);
+  }
+}
+
 function toAnswer(run: RunRow, timeoutMs: number): SessionsSendAnswer {
-  const { startedAt: _started, endedAt: _ended, sessionKey: _key, ...answer } = answerOf(run, timeoutMs);
+  const {
+    startedAt: _started,
+    endedAt: _ended,
+    sessionKey: _key,
+    ...answer
+  } = answerOf(run, timeoutMs);
   return answer.status === 'ok' && answer.reply === '' ? { ...answer, noReply: true } : answer;
 }
 
@@ -104,7 +126,7 @@ async function findCycle(
 ): Promise<string[] | undefined> {
   const path = [waiterKey, targetKey];
   const seen = new Set<string>();
-  for (let key = targetKey; !seen.has(key); ) {
+  for (let key = targetKey; !seen.has(key);) {
     if (key === waiterKey) return path;
     seen.add(key);
     const next = await tx.waits.openOfLane(key);

@@ -3,6 +3,7 @@
  * JSON columns are text in the database and appear here as strings named `...Json`.
  */
 import type {
+  AnnounceMode,
   ChatType,
   DeliveryState,
   ExchangeEndReason,
@@ -273,7 +274,7 @@ export interface SpawnRow {
   task: string;
   label: string | null;
   cleanup: 'keep' | 'delete';
-  announceMode: 'post' | 'relay' | 'template' | 'silent';
+  announceMode: AnnounceMode;
   archiveAfterMinutes: number;
   /** `Route` as JSON captured at spawn, null = none */
   routeJson: string | null;

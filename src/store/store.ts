@@ -134,7 +134,10 @@ export interface RunReads {
 }
 export interface RunWrites extends RunReads {
   insert(row: RunRow): Promise<void>;
-  update(runId: string, patch: Partial<Omit<RunRow, 'runId' | 'sessionKey' | 'seq'>>): Promise<void>;
+  update(
+    runId: string,
+    patch: Partial<Omit<RunRow, 'runId' | 'sessionKey' | 'seq'>>,
+  ): Promise<void>;
 }
 
 export interface LaneReads {

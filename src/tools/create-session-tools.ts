@@ -57,6 +57,6 @@ async function toCaller(
 }
 
 /** Returns the answer as the JSON text that the model reads, with the same as data. */
-export function toOutcome(answer: object): ToolOutcome {
+function toOutcome(answer: object): ToolOutcome {
   return { text: JSON.stringify(answer), details: answer, isError: isToolFailure(answer) };
 }

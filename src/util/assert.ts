@@ -9,8 +9,3 @@ export function must<T>(value: T | null | undefined, message: string): T {
   assert(value !== null && value !== undefined, message);
   return value;
 }
-
-/** Marks a branch that the types rule out. */
-export function unreachable(value: never): never {
-  throw new Error(`unreachable: ${JSON.stringify(value)}`);
-}

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { option, secret, section } from './option.ts';
 
-export const MODEL_APIS = ['openai-completions', 'anthropic-messages'] as const;
-/** The wire format that a provider speaks (A24). */
-export type ModelApi = (typeof MODEL_APIS)[number];
+/** The wire formats that a provider may speak (A24). */
+const MODEL_APIS = ['openai-completions', 'anthropic-messages'] as const;
 
 const price = (what: string) =>
   option(z.number().min(0).default(0), `US dollars per million ${what}.`);

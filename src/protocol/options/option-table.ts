@@ -72,7 +72,7 @@ export function configJsonSchema(): Record<string, unknown> {
 }
 
 /** How the documentation marks an option that is refused at any value but its default. */
-export const NOT_YET = 'only the default is supported so far';
+const NOT_YET = 'only the default is supported so far';
 
 function rowsBelow(schema: z.ZodType, path: string): OptionRow[] {
   const note = optionNotes.get(schema);

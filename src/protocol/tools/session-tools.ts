@@ -28,7 +28,7 @@ export const LIST_LIMIT_MAX = 200;
 export const LIST_MESSAGES_MAX = 20;
 export const HISTORY_LIMIT_MAX = 1000;
 /** seconds */
-export const SEND_TIMEOUT_MAX = 3600;
+const SEND_TIMEOUT_MAX = 3600;
 
 /** What each parameter accepts, in words for the error text. */
 export const parameterRules = z.registry<{ rule: string }>();
