@@ -160,3 +160,13 @@ test('[LP4, BR-155] a wait that would close a cycle is refused at once and names
   const texts = usersOf(await world.history(A)).map((message) => textOf(message));
   assert.ok(!texts.includes('SAY: never'), 'nothing was enqueued');
 });
+
+test('[LP5] notes count like messages: an agent cannot flood another with them', async (t) => {
+  const config = { session: { agentToAgent: { maxEdgeRepeats: 2 } } };
+  const world = await startWorld(t, { config });
+  const note = call('sessions_send', { sessionKey: B, message: 'fyi', mode: 'note' });
+  await world.say(A, `${note}\n${note}\n${note}\nSAY: ok`);
+  const answers = await world.toolAnswers(A);
+  assert.deepEqual(answers.map(({ status }) => status), ['accepted', 'accepted', 'error']);
+  assert.match(String(answers[2]?.['error']), /maxEdgeRepeats is 2/);
+});

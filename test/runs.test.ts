@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -104,4 +104,22 @@ test('[RU7] runTimeoutSeconds 0 means no limit, also where a default is set', as
   const outcomeOf = async (answer: Record<string, unknown>) =>
     (await world.client.request('agent.wait', { runId: answer['runId'] }))['outcome'];
   assert.deepEqual([await outcomeOf(spawned), await outcomeOf(limited)], ['ok', 'timeout']);
+});
+
+test('[RU8] a call that is planned when the time limit is hit has no effect', async (t) => {
+  const world = await startWorld(t);
+  const calls = [
+    { name: 'exec', args: { command: 'sleep 30' } },
+    { name: 'write', args: { path: 'late.txt', content: 'x' } },
+    { name: 'sessions_spawn', args: { task: 'SAY: late' } },
+  ];
+  const message = `TOOLS: ${JSON.stringify(calls)}\nSAY: done`;
+  const params = { sessionKey: 'agent:a:main', message, timeout: 2, idempotencyKey: randomUUID() };
+  const ended = await world.client.runAgent(params);
+  assert.equal(ended.outcome, 'timeout');
+  await world.quiet();
+  const states = await world.store.read((tx) => tx.toolCalls.ofRun(ended.runId));
+  assert.deepEqual(states.slice(1).map(({ state }) => state), ['planned', 'planned']);
+  assert.equal(await world.store.read((tx) => tx.sessions.count()), 3);
+  assert.equal(existsSync(join(world.gateway.stateDir, 'workspace', 'late.txt')), false);
 });

@@ -119,7 +119,8 @@ async function startOn(
     host: bindAddress(config.gateway.bind),
     port: config.gateway.port,
     logger,
-    health: { isReady: () => isReady },
+    health: { isReady: () => isReady, probe: () => answers(store) },
+    allowedOrigins: config.gateway.allowedOrigins,
     toolPolicy: config.gateway.tools,
     version: TRUNKLINE_VERSION,
   });
@@ -134,6 +135,13 @@ async function startOn(
     await host.stop(0);
     throw error;
   }
+}
+
+async function answers(store: Store): Promise<boolean> {
+  return store.read((tx) => tx.jobs.nextRunAt()).then(
+    () => true,
+    () => false,
+  );
 }
 
 function buildServices(

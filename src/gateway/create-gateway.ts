@@ -28,7 +28,11 @@ export interface GatewayOptions {
   /** 0 = any free port */
   port: number;
   logger: Logger;
-  health: { isReady(): boolean };
+  health: {
+    isReady(): boolean;
+    /** Resolves whether the store answers; must not reject. */
+    probe(): Promise<boolean>;
+  };
   /** pages that may connect, as `https://console.example`; loopback pages of our own port always may */
   allowedOrigins?: readonly string[] | undefined;
   /** `gateway.tools`: what the HTTP door offers */
@@ -65,13 +69,14 @@ export function createGateway(options: GatewayOptions): Gateway {
   let ticker: NodeJS.Timeout | undefined;
 
   const isReady = () => options.health.isReady();
+  const isServing = async () => isReady() && !isGone && (await options.health.probe());
   const isDraining = () => isGone;
   const judgeOrigin = (headers: { origin?: string | undefined; host?: string | undefined }) =>
     refusedOrigin(headers, { host, port, allowedOrigins: options.allowedOrigins ?? [] });
-  const shared = { authenticate, limiter, limits, logger, clock, isReady, isDraining };
+  const shared = { authenticate, limiter, limits, logger, clock, isReady, isServing, isDraining };
   const connectionDeps: ConnectionDeps = {
     ...shared,
-    dispatch: createDispatch({ services, invokeTool, version, clock, isReady, isDraining }),
+    dispatch: createDispatch({ services, invokeTool, version, clock, isServing, isDraining }),
     version,
     startedAt: clock.now(),
     onWatcher: (watcher) => subscriptions.add(watcher),

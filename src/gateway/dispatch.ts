@@ -21,7 +21,8 @@ export interface DispatchDeps {
   /** of the gateway, as `status` tells it */
   version: string;
   clock: Clock;
-  isReady: () => boolean;
+  /** ready, not draining, and the store answers */
+  isServing: () => Promise<boolean>;
   isDraining: () => boolean;
 }
 
@@ -51,11 +52,11 @@ function createHandlers({
   invokeTool,
   version,
   clock,
-  isReady,
+  isServing,
   isDraining,
 }: DispatchDeps): Handlers {
   return {
-    health: async () => ({ ok: isReady() && !isDraining(), ts: clock.now() }),
+    health: async () => ({ ok: await isServing(), ts: clock.now() }),
     status: async () => ({ version, ...(await services.status()) }),
     'sessions.list': ({ includeGlobal: _global, includeUnknown: _unknown, ...query }) =>
       services.listAllSessions(query),

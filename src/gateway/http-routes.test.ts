@@ -33,7 +33,10 @@ interface Json {
 
 test('[GW20] healthz and readyz say only ok or not, without credentials', async () => {
   let isReady = false;
-  const own = await startGateway({ health: { isReady: () => isReady } });
+  let isStoreThere = false;
+  const own = await startGateway({
+    health: { isReady: () => isReady, probe: () => Promise.resolve(isStoreThere) },
+  });
   const get = async (path: string) => {
     const response = await fetch(own.url + path);
     return [response.status, await response.text()];
@@ -41,6 +44,8 @@ test('[GW20] healthz and readyz say only ok or not, without credentials', async 
   assert.deepEqual(await get('/healthz'), [200, '{"ok":true}']);
   assert.deepEqual(await get('/readyz'), [503, '{"ok":false}']);
   isReady = true;
+  assert.deepEqual(await get('/readyz'), [503, '{"ok":false}'], 'the store does not answer');
+  isStoreThere = true;
   assert.deepEqual(await get('/readyz'), [200, '{"ok":true}']);
   await own.gateway.close();
 });

@@ -32,7 +32,7 @@ export interface HttpRouteDeps {
   limiter: AuthLimiter;
   limits: GatewayLimits;
   logger: Logger;
-  isReady: () => boolean;
+  isServing: () => Promise<boolean>;
   isDraining: () => boolean;
   /** why a page or name may not use this gateway */
   refusedOrigin: (headers: {
@@ -55,8 +55,8 @@ export function createHttpListener(deps: HttpRouteDeps): RequestListener {
 function createRoutes(deps: HttpRouteDeps): Hono<Env> {
   const app = new Hono<Env>();
   app.get('/healthz', (c) => c.json({ ok: true }));
-  app.get('/readyz', (c) => {
-    const ok = deps.isReady() && !deps.isDraining();
+  app.get('/readyz', async (c) => {
+    const ok = await deps.isServing();
     return c.json({ ok }, ok ? 200 : 503);
   });
   const limit = bodyLimit({

@@ -15,7 +15,7 @@ export function refusedOrigin(
 ): string | undefined {
   const { origin, host } = headers;
   if (origin !== undefined && !isAllowedOrigin(origin, policy))
-    return 'this origin may not use the gateway; add it to the allowed origins of the gateway';
+    return 'this origin may not use the gateway; add it to gateway.allowedOrigins';
   if (host !== undefined && isLoopbackName(policy.host) && !isAllowedHost(host, policy))
     return 'this Host is not the loopback address that the gateway listens on';
   return undefined;

@@ -159,7 +159,7 @@ export async function startGateway(options: Partial<GatewayOptions> = {}): Promi
     host: '127.0.0.1',
     port: 0,
     logger: silentLogger,
-    health: { isReady: () => true },
+    health: { isReady: () => true, probe: () => Promise.resolve(true) },
     ...options,
   });
   started.add(gateway);

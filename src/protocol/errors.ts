@@ -25,14 +25,12 @@ export const ERROR_CODES = {
   not_found: { wire: 'INVALID_REQUEST', httpStatus: 404, retryable: false },
   /** A documented feature whose support is not there yet is refused by name (A3). */
   unsupported: { wire: 'INVALID_REQUEST', httpStatus: 400, retryable: false },
-  /** Access, send policy, allow list, depth or a limit refused the call. */
+  /** Access, an allow list, a scope or a limit refused the call. A send policy's refusal of an operator is `invalid_request` (B6). */
   forbidden: { wire: 'FORBIDDEN', httpStatus: 403, retryable: false },
   /** No or wrong credentials. */
   unauthorized: { wire: 'UNAUTHORIZED', httpStatus: 401, retryable: false },
   /** An idempotency key was used again with other content (A13). */
   key_conflict: { wire: 'INVALID_REQUEST', httpStatus: 409, retryable: false },
-  /** A loop or deadlock was refused by name (A11). */
-  loop: { wire: 'INVALID_REQUEST', httpStatus: 409, retryable: false },
   /** The body or frame is larger than the limit. */
   too_large: { wire: 'INVALID_REQUEST', httpStatus: 413, retryable: false },
   /** The gateway is starting, draining or its store does not answer. */

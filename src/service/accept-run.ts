@@ -56,17 +56,23 @@ export async function acceptRun(tx: WriteTx, run: NewRun): Promise<RunRow> {
   return row;
 }
 
-/** Adds an input that joins the session's next turn and starts none (A9 `note`, A18 `post`). */
+/** Adds an input that joins the session's next turn and starts none: a note (A9), an announced result (A18). */
 export async function acceptNote(
   tx: WriteTx,
   note: Pick<NewRun, 'sessionKey' | 'text' | 'provenance' | 'rootRunId' | 'idempotency'> & {
     inputId: string;
+    kind: 'note' | 'announce';
   },
 ): Promise<void> {
   const seq = await tx.lanes.nextSeq(note.sessionKey);
   await tx.inputs.insert(
-    toInputRow({ ...note, runId: note.inputId, kind: 'note' }, { seq, now: tx.now, runId: null }),
+    toInputRow({ ...note, runId: note.inputId }, { seq, now: tx.now, runId: null }),
   );
+}
+
+/** True for an input that has no turn of its own. */
+export function isNote(input: InputRow): boolean {
+  return input.kind === 'note' || input.kind === 'announce';
 }
 
 /** Returns the earlier acceptance under this key, `conflict` when the key stood for other content, or undefined. */

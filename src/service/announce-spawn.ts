@@ -84,6 +84,7 @@ async function settle(tx: WriteTx, context: RunContext, settled: Settled): Promi
       });
       await acceptNote(tx, {
         inputId: `${task.runId}:result`,
+        kind: 'announce',
         sessionKey: requester.key,
         text,
         provenance: provenanceOf(task, spawn.childKey),

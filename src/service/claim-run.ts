@@ -5,6 +5,7 @@ import type { Provenance, UserMessage } from '../protocol/message.ts';
 import type { RunClass } from '../protocol/words.ts';
 import type { InputRow, LaneRow, RunRow, SessionRow } from '../store/rows.ts';
 import type { LaneFence, WriteTx } from '../store/store.ts';
+import { isNote } from './accept-run.ts';
 import type { RunContext } from './context.ts';
 
 export interface ClaimedRun {
@@ -71,7 +72,7 @@ async function startRun(
   const session = must(await tx.sessions.get(key), `lane ${key} has no session`);
   const own = must(await tx.inputs.get(queued.runId), `run ${queued.runId} has no input`);
   const pending = await tx.inputs.pending(key, MAX_NOTES_PER_TURN);
-  const notes = pending.filter((input) => input.kind === 'note');
+  const notes = pending.filter(isNote);
   for (const input of [...notes, own]) {
     await appendInput(tx, { input, sessionId: session.sessionId, runId: queued.runId });
   }

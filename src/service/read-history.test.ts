@@ -209,6 +209,7 @@ describe('pending', () => {
         sessionKey: GROUP,
         text: 'by the way',
         rootRunId: 'note-1',
+        kind: 'note',
       });
     });
     const history = await read(world, { sessionKey: GROUP });
@@ -227,7 +228,13 @@ describe('pending', () => {
       for (let at = 0; at < 30; at++) {
         const inputId = `note-${at}`;
         const text = 'z'.repeat(20_000);
-        await acceptNote(tx, { inputId, sessionKey: GROUP, text, rootRunId: inputId });
+        await acceptNote(tx, {
+          inputId,
+          sessionKey: GROUP,
+          text,
+          rootRunId: inputId,
+          kind: 'note',
+        });
       }
     });
     const history = await read(world, { sessionKey: GROUP });

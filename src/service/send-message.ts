@@ -13,6 +13,7 @@ import {
   acceptRun,
   contentHashOf,
   findAccepted,
+  isNote,
   type IdempotencyKey,
 } from './accept-run.ts';
 import { channelOf } from '../core/keys.ts';
@@ -20,6 +21,7 @@ import type { RunServices } from './context.ts';
 import { sendPolicyOf } from './outbox.ts';
 import { resolveTarget, type ResolvedTarget, type TargetAddress } from './resolve-target.ts';
 import { ensureSession } from './session-rows.ts';
+import { lockCaller } from './lock-caller.ts';
 import { openExchange } from './open-exchange.ts';
 import { awaitReply, openWait } from './wait-in-run.ts';
 
@@ -89,6 +91,7 @@ function toOrder(caller: SessionCaller, args: SessionsSendArgs): SendOrder {
 
 /** Every check and every row of the acceptance, so that a refusal leaves nothing and an answer needs nothing more. */
 async function accept(tx: WriteTx, services: RunServices, order: SendOrder): Promise<Acceptance> {
+  await lockCaller(tx, services, order.caller);
   const target = await resolveTarget(tx, {
     config: services.config(),
     caller: order.caller,
@@ -115,7 +118,7 @@ async function rejoin(
   { order, target, earlier }: { order: SendOrder; target: ResolvedTarget; earlier: InputRow },
 ): Promise<Acceptance> {
   const accepted = acceptedAs(target, earlier.inputId);
-  if (earlier.kind !== 'note')
+  if (!isNote(earlier))
     await openWaitOf(tx, services, { order, target, runId: earlier.inputId });
   return accepted;
 }
@@ -165,7 +168,7 @@ async function write(
   const shared = { sessionKey: session.key, text: args.message, provenance, rootRunId };
   const keyed = idempotency === undefined ? {} : { idempotency };
   if (args.mode === 'note') {
-    await acceptNote(tx, { ...shared, ...keyed, inputId: runId });
+    await acceptNote(tx, { ...shared, ...keyed, inputId: runId, kind: 'note' });
     return acceptedAs(target, runId);
   }
   const exchangeId = await openExchange(tx, services, {

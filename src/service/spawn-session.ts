@@ -11,7 +11,8 @@ import type { SessionRow } from '../store/rows.ts';
 import type { WriteTx } from '../store/store.ts';
 import { must } from '../util/assert.ts';
 import { acceptRun, contentHashOf, findAccepted, type IdempotencyKey } from './accept-run.ts';
-import type { RunContext } from './context.ts';
+import type { RunContext, RunServices } from './context.ts';
+import { lockCaller } from './lock-caller.ts';
 import { isChatRoute, routeOf } from './outbox.ts';
 import { newSessionRow } from './session-rows.ts';
 
@@ -24,11 +25,12 @@ interface SpawnPlan {
 
 /** Checks in the order of B7.3 and writes the child in the same transaction: a refused spawn leaves nothing. */
 export function spawnSession(
-  context: RunContext,
+  services: RunServices,
   caller: SessionCaller,
   args: SessionsSpawnArgs,
 ): Promise<SessionsSpawnAnswer> {
-  return context.store.write('accept-spawn', async (tx) => {
+  return services.store.write('accept-spawn', async (tx) => {
+    await lockCaller(tx, services, caller);
     const requester = await tx.sessions.get(caller.sessionKey);
     if (requester === undefined) {
       return { status: 'error', error: `session ${caller.sessionKey} not found` };
@@ -42,9 +44,9 @@ export function spawnSession(
       };
     }
     if (earlier !== undefined) return earlierAnswer(tx, args, earlier.inputId);
-    const plan = await planSpawn(tx, context.config(), { caller, requester, args });
+    const plan = await planSpawn(tx, services.config(), { caller, requester, args });
     if ('status' in plan) return plan;
-    return writeSpawn(tx, context, { caller, requester, args, plan, idempotency });
+    return writeSpawn(tx, services, { caller, requester, args, plan, idempotency });
   });
 }
 

@@ -108,6 +108,8 @@ async function performCall(
       context.clock.now(),
     );
   }
+  // The run is ending: what is planned stays undone.
+  if (active.signal.aborted) throw new GatewayError('unavailable', `run ${active.runId} is ending`);
   const args = JSON.parse(call.argsJson) as Record<string, unknown>;
   await context.store.write('start-tool', async (tx) => {
     await tx.lanes.lock(active.fence);

@@ -4,6 +4,7 @@ import { GatewayError } from '../protocol/errors.ts';
 import type { InputRow, RunRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { type Clock, MAX_TIMER_MS } from '../util/clock.ts';
+import { isNote } from './accept-run.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { RunWaitAnswer } from './services.ts';
 
@@ -38,7 +39,7 @@ export async function waitForRun(
   wait: { runId: string; timeoutMs: number; signal?: AbortSignal },
 ): Promise<RunWaitAnswer> {
   const input = await deps.store.read((tx) => tx.inputs.get(wait.runId));
-  if (input?.kind === 'note') return noteAnswer(input);
+  if (input !== undefined && isNote(input)) return noteAnswer(input);
   const run = await awaitRunEnd(deps, {
     runId: input?.runId ?? wait.runId,
     deadlineAt: deps.clock.now() + wait.timeoutMs,

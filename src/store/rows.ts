@@ -95,8 +95,10 @@ export type InputKind =
   | 'task'
   /** a prompt the gateway made itself: announce turns */
   | 'prompt'
-  /** joins the next turn and starts none: `mode: note`, announced results */
-  | 'note';
+  /** a message of `sessions_send` that joins the next turn and starts none (`mode: note`) */
+  | 'note'
+  /** a child's announced result, which joins the next turn too */
+  | 'announce';
 
 /** One accepted message before (and after) it is in a transcript. */
 export interface InputRow {

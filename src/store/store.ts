@@ -116,7 +116,7 @@ export interface InputReads {
   findByIdempotencyKey(scope: string, key: string): Promise<InputRow | undefined>;
   /** Inputs not yet in a transcript, in lane order. */
   pending(sessionKey: string, limit: number): Promise<InputRow[]>;
-  /** Routed messages under a root (kinds `inter_session` and `exchange`). */
+  /** Routed messages under a root (kinds `inter_session`, `note` and `exchange`). */
   countUnderRoot(rootRunId: string): Promise<number>;
   /** Primary messages from one session to another under a root. */
   countEdge(rootRunId: string, sourceKey: string, targetKey: string): Promise<number>;

@@ -67,7 +67,11 @@ function say(text: string): Plan {
 const QUOTE_CHARACTERS = 200;
 
 function plainAnswer(userText: string): string {
-  const line = userText.replaceAll(/\s+/g, ' ').trim();
+  // The marker in front of a routed text is for the model alone (A14).
+  const line = userText
+    .replace(/^\s*\[[^\n]*\]\s*\n/, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
   if (line === '') return 'Scripted reply: the message was empty.';
   const characters = Array.from(line);
   const quote =

@@ -22,6 +22,10 @@ export const gatewayOptions = section({
     bind.default('loopback'),
     '`loopback`, or an IP address of this machine. Every address needs the token.',
   ),
+  allowedOrigins: option(
+    z.array(z.string()).default([]),
+    'Web pages that may connect, as `https://console.example`; pages of this port on loopback always may.',
+  ),
   auth: section({
     mode: later(
       z.enum(['token', 'password', 'none', 'trusted-proxy']).default('token'),

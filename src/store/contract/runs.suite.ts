@@ -80,10 +80,12 @@ export function runsContract(open: OpenHarness): void {
           await tx.inputs.insert(input('i4', 'b', { ...routed, kind: 'exchange' }));
           await tx.inputs.insert(input('i5', 'b', { ...routed, kind: 'task' }));
           await tx.inputs.insert(input('i6', 'b', { ...routed, rootRunId: 'other' }));
+          await tx.inputs.insert(input('i7', 'b', { ...routed, kind: 'note' }));
+          await tx.inputs.insert(input('i8', 'b', { ...routed, kind: 'announce' }));
         });
         await store.read(async (tx) => {
-          assert.equal(await tx.inputs.countUnderRoot('root'), 4);
-          assert.equal(await tx.inputs.countEdge('root', 'a', 'b'), 2);
+          assert.equal(await tx.inputs.countUnderRoot('root'), 5);
+          assert.equal(await tx.inputs.countEdge('root', 'a', 'b'), 3);
           assert.equal(await tx.inputs.countEdge('root', 'b', 'a'), 1);
           assert.equal(await tx.inputs.countEdge('root', 'c', 'b'), 0);
           assert.equal(await tx.inputs.countEdge('nope', 'b', 'a'), 0);

@@ -29,7 +29,7 @@ const PENDING = defineQuery((db, p: { sessionKey: string; limit: number }) =>
 );
 
 /** The condition of the partial index of routed messages, word for word. */
-const IS_ROUTED = sql<boolean>`kind in ('inter_session', 'exchange')`;
+const IS_ROUTED = sql<boolean>`kind in ('inter_session', 'note', 'exchange')`;
 
 const COUNT_UNDER_ROOT = defineQuery((db, p: { rootRunId: string }) =>
   db
@@ -45,7 +45,7 @@ const COUNT_EDGE = defineQuery(
       .selectFrom('inputs')
       .select((eb) => eb.fn.countAll<number>().as('total'))
       .where('root_run_id', '=', p.rootRunId)
-      .where('kind', '=', sql.lit('inter_session'))
+      .where(sql<boolean>`kind in ('inter_session', 'note')`)
       .where('source_key', '=', p.sourceKey)
       .where('session_key', '=', p.targetKey)
       .where(IS_ROUTED),

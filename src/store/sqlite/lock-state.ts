@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { GatewayError } from '../../protocol/errors.ts';
@@ -24,6 +24,7 @@ export function lockState(dir: string): StateLock {
   let lock: DatabaseSync | undefined;
   try {
     lock = new DatabaseSync(path, { timeout: 0 });
+    chmodSync(path, 0o600);
     lock.exec('begin exclusive');
   } catch (error) {
     lock?.close();

@@ -110,7 +110,7 @@ function runs({ clusteredTable }: SqlDialect): string[] {
       input_id text not null primary key,   -- the runId given at acceptance
       session_key text not null,            -- whose lane
       seq bigint not null,                  -- order in the lane
-      kind text not null,                   -- message | inter_session | exchange | task | prompt | note
+      kind text not null,                   -- message | inter_session | note | exchange | task | prompt | announce
       run_id text,                          -- run that takes it, null for a note not yet appended
       text text not null,                   -- as the transcript will show it
       provenance_json text,                 -- Provenance
@@ -130,7 +130,7 @@ function runs({ clusteredTable }: SqlDialect): string[] {
     `create index inputs_pending on inputs (session_key, seq) where state = 'pending'`,
     // inputs.countUnderRoot, inputs.countEdge
     `create index inputs_routed on inputs (root_run_id, kind, source_key, session_key)
-      where kind in ('inter_session', 'exchange')`,
+      where kind in ('inter_session', 'note', 'exchange')`,
 
     `create table runs (
       run_id text not null primary key,     -- id of its first input
