@@ -29,7 +29,7 @@ test('[GW4] failures spread over longer than the window do not add up', () => {
   limiter.check(peer);
 });
 
-test('[GW4] [BR-068] a program on this machine is never locked out, a page on it is', () => {
+test('[GW4, BR-068] a program on this machine is never locked out, a page on it is', () => {
   const { limiter } = limiterAt();
   const program = { address: '::ffff:127.0.0.1' };
   const page = { ...program, origin: 'https://evil.example' };

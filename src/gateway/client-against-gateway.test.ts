@@ -85,7 +85,7 @@ test('[GW26] requests that are open when the gateway goes away are rejected, wit
   await door.gateway.close();
 });
 
-test('[GW26] [BR-100] waitForRun lives through lost connections; two waiters get one answer', async () => {
+test('[GW26, BR-100] waitForRun lives through lost connections; two waiters get one answer', async () => {
   const door = await startGateway();
   const starter = await connectGateway({ url: door.url, token: TOKEN });
   const { runId } = await starter.request<{ runId: string }>('chat.send', {

@@ -146,7 +146,7 @@ test('what agent and chat.send hand on has the units and defaults of the use cas
   ]);
 });
 
-test('[GW11] [BR-102] agent.wait on an unknown run is an error at once', async () => {
+test('[GW11, BR-102] agent.wait on an unknown run is an error at once', async () => {
   const socket = await door.connect();
   const error = errorOf(await socket.request('agent.wait', { runId: 'nobody', timeoutMs: 60_000 }));
   assert.equal(error.code, 'INVALID_REQUEST');

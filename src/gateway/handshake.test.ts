@@ -133,7 +133,7 @@ for (const { title, params, code, details, close } of refusals)
     assert.equal((await socket.closed).code, close);
   });
 
-test('[GW2] [BR-180] a token of 10 MB is cut off, the gateway lives', async () => {
+test('[GW2, BR-180] a token of 10 MB is cut off, the gateway lives', async () => {
   const socket = await door.open();
   const params = { ...connectParams(), auth: { token: 'x'.repeat(10_000_000) } };
   socket.send(JSON.stringify({ type: 'req', id: '1', method: 'connect', params }));
@@ -187,7 +187,7 @@ test('[GW2] a client that says nothing is closed', async () => {
   await own.gateway.close();
 });
 
-test('[GW5] [BR-067] a credential bound to write cannot be made admin by asking', async () => {
+test('[GW5, BR-067] a credential bound to write cannot be made admin by asking', async () => {
   const own = await startGateway({
     auth: { mode: 'token', token: TOKEN, scopes: ['operator.write'] },
   });
@@ -221,7 +221,7 @@ test('a mode without its secret is a configuration error', async () => {
     await assert.rejects(startGateway({ auth }), { code: 'config' });
 });
 
-test('[GW6] [BR-068] a foreign page is refused with and without the token, and then rate limited', async () => {
+test('[GW6, BR-068] a foreign page is refused with and without the token, and then rate limited', async () => {
   const own = await startGateway({ limits: { authFailures: 5 } });
   const origin = 'https://evil.example';
   const statuses = [];
@@ -233,7 +233,7 @@ test('[GW6] [BR-068] a foreign page is refused with and without the token, and t
   await own.gateway.close();
 });
 
-test('[GW6] [BR-068] an allowed page needs the token, and wrong ones lock it out', async () => {
+test('[GW6, BR-068] an allowed page needs the token, and wrong ones lock it out', async () => {
   const origin = 'https://console.example';
   const own = await startGateway({ limits: { authFailures: 3 }, allowedOrigins: [origin] });
   const page = await own.open({ Origin: origin });

@@ -134,6 +134,11 @@ describe('createScriptedRuntime', () => {
     assert.deepEqual(host.committed, []);
   });
 
+  it('does not quote the marker in front of a routed text', async () => {
+    const { text } = await play(createTurn('[inter-session message from agent:a:main]\nHello'));
+    assert.equal(text, 'Scripted reply (no model): I read "Hello".');
+  });
+
   it('declines agent-to-agent steps, also when they quote a script', async () => {
     assert.equal(
       await answerTo('[Agent-to-agent reply step: turn 2 of 5. …]\nSAY: x'),
