@@ -151,10 +151,13 @@ test('[BR-062] a name that looks like a path is a session to no door, and touche
     const read = await world.tool('sessions_history', { sessionKey: name });
     assert.equal(read['status'], 'error', shown);
   }
-  // A key may hold such an id; no path is made from it.
+  // Where a row names such a thing all the same, no path is made from it.
   const group = 'agent:a:discord:group:../../../x';
   await world.say(group, 'SAY: x');
-  const list = await world.tool('sessions_list', { kinds: ['group'] });
+  await world.store.write('edit-by-hand', (tx) =>
+    tx.sessions.update(group, { sessionId: '../../../etc/passwd' }),
+  );
+  const list = await world.tool('sessions_list', { kinds: ['group'], messageLimit: 1 });
   const [row] = list['sessions'] as Json[];
   assert.equal(row?.['key'], group);
   assert.equal(dirname(String(row?.['transcriptPath'])), join(stateDir, 'agents', 'a', 'sessions'));

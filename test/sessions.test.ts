@@ -11,6 +11,7 @@ type Json = Record<string, unknown>;
 
 const A = 'agent:a:main';
 const B = 'agent:b:main';
+const OF_CHILDREN = 'You are a sub-agent';
 const inB = `Your session is ${B}.`;
 
 async function rowOf(world: TestWorld, key: string): Promise<Json> {
@@ -62,12 +63,16 @@ test('[BR-184] a setting that is patched while a run goes on is still there when
 
 test('[BR-204] a parent reads how far its child is, while the child works', async (t) => {
   const world = await startWorld(t);
-  const held = world.model.hold('Wrote 1 bytes');
+  const first = world.model.hold(OF_CHILDREN);
   const task = `${call('write', { path: 'x.txt', content: 'x' })}\nSAY: done`;
   const { childSessionKey } = await world.tool('sessions_spawn', { task });
   const childKey = String(childSessionKey);
-  const createdAt = (await world.store.read((tx) => tx.sessions.get(childKey)))?.createdAt;
-  await held.arrived();
+  await first.arrived();
+  const { updatedAt } = await rowOf(world, childKey);
+  // The next call is kept back as well.
+  const second = world.model.hold('Wrote 1 bytes');
+  first.release();
+  await second.arrived();
   const history = await world.tool('sessions_history', { sessionKey: childKey, includeTools: true });
   assert.deepEqual(outlineOf(history['messages'] as Message[]).slice(1), [
     'assistant: →write',
@@ -75,8 +80,8 @@ test('[BR-204] a parent reads how far its child is, while the child works', asyn
   ]);
   const row = await rowOf(world, childKey);
   assert.equal(row['state'], 'running');
-  assert.ok(Number(row['updatedAt']) > Number(createdAt));
-  held.release();
+  assert.ok(Number(row['updatedAt']) > Number(updatedAt));
+  second.release();
   await world.quiet();
   assert.equal((await rowOf(world, childKey))['state'], 'idle');
 });
