@@ -6,10 +6,10 @@ import type { SessionRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
-import type { ActiveRuns } from './active-runs.ts';
+import type { ActiveRuns } from './runs/active-runs.ts';
 import type { RunEvents } from './run-events.ts';
-import type { RunWatch } from './run-watch.ts';
-import type { Slots } from './slots.ts';
+import type { RunWatch } from './runs/run-watch.ts';
+import type { Slots } from './runs/slots.ts';
 
 export interface ServiceContext {
   store: Store;

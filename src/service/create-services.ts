@@ -1,30 +1,30 @@
 /** Joins the use cases and the machinery behind them: what `app/` starts and stops, and the doors call. */
-import { createActiveRuns } from './active-runs.ts';
-import { acceptMessage } from './accept-message.ts';
-import { advanceExchange } from './advance-exchange.ts';
-import { announceSpawn } from './announce-spawn.ts';
+import { createActiveRuns } from './runs/active-runs.ts';
+import { acceptMessage } from './messages/accept-message.ts';
+import { advanceExchange } from './exchange/advance-exchange.ts';
+import { announceSpawn } from './spawn/announce-spawn.ts';
 import type { RunContext, RunServices } from './context.ts';
-import { deliver } from './deliver.ts';
+import { deliver } from './delivery/deliver.ts';
 import { createJobRunner, type JobHandler } from './job-runner.ts';
-import { listAgents } from './list-agents.ts';
-import { listSessions } from './list-sessions.ts';
+import { listAgents } from './sessions/list-agents.ts';
+import { listSessions } from './sessions/list-sessions.ts';
 import {
   listAllSessions,
   listConfiguredAgents,
   readChatHistory,
   readStatus,
-} from './operator-views.ts';
-import { patchSession } from './patch-session.ts';
-import { readHistory } from './read-history.ts';
+} from './sessions/operator-views.ts';
+import { patchSession } from './sessions/patch-session.ts';
+import { readHistory } from './sessions/read-history.ts';
 import { recover } from './recover.ts';
-import { resolveCaller } from './resolve-caller.ts';
-import { createRunWatch } from './run-watch.ts';
-import { createScheduler } from './scheduler.ts';
-import { sendMessage } from './send-message.ts';
+import { resolveCaller } from './sessions/resolve-caller.ts';
+import { createRunWatch } from './runs/run-watch.ts';
+import { createScheduler } from './runs/scheduler.ts';
+import { sendMessage } from './messages/send-message.ts';
 import type { Services } from './services.ts';
-import { createSlots } from './slots.ts';
-import { spawnSession } from './spawn-session.ts';
-import { waitForRun } from './wait-for-run.ts';
+import { createSlots } from './runs/slots.ts';
+import { spawnSession } from './spawn/spawn-session.ts';
+import { waitForRun } from './runs/wait-for-run.ts';
 import type { Config } from '../protocol/options/config.ts';
 import type { RunClass } from '../protocol/words.ts';
 

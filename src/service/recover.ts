@@ -1,7 +1,7 @@
 /** What a gateway does before it opens its port: lanes of a dead process come free again (DESIGN 4). */
 import { listAgents } from '../core/agents.ts';
 import type { RunContext } from './context.ts';
-import { ensureMainSessions } from './session-rows.ts';
+import { ensureMainSessions } from './sessions/session-rows.ts';
 
 /** Returns how many lanes an earlier process left; their runs go on from their transcripts. */
 export async function recover(context: RunContext): Promise<{ freedLanes: number }> {

@@ -20,7 +20,7 @@ import type { SessionRow } from '../../store/rows.ts';
 import { openSqliteStore } from '../../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../store/store.ts';
 import { silentLogger } from '../../util/logger.ts';
-import { newSessionRow } from '../session-rows.ts';
+import { newSessionRow } from '../sessions/session-rows.ts';
 import { importOpenClaw } from './import-openclaw.ts';
 
 const NOW = 1_800_000_000_000;

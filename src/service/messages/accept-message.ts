@@ -1,0 +1,221 @@
+/** `agent` and `chat.send`: a person's or operator's message into a session (B10.4, A13). */
+import { randomUUID } from 'node:crypto';
+import { findAgent } from '../../core/agents.ts';
+import type { OperatorCaller } from '../../core/caller.ts';
+import { isSubagentKey, mayOperatorCreate } from '../../core/keys.ts';
+import { resolveModel } from '../../core/models.ts';
+import { isOutcome } from '../../core/run-state.ts';
+import { SEND_BLOCKED_TEXT } from '../../core/send-policy.ts';
+import type { Config } from '../../protocol/options/config.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { Route } from '../../protocol/words.ts';
+import type { SessionRow } from '../../store/rows.ts';
+import type { WriteTx } from '../../store/store.ts';
+import { must } from '../../util/assert.ts';
+import {
+  acceptRun,
+  contentHashOf,
+  findAccepted,
+  type IdempotencyKey,
+  type RunOptions,
+} from '../runs/accept-run.ts';
+import type { RunContext } from '../context.ts';
+import { keySettings } from '../sessions/key-settings.ts';
+import { lookUpMain, lookUpSession, type LookUp } from '../sessions/look-up-session.ts';
+import { isChatRoute, routeOf, sendPolicyOf } from '../delivery/outbox.ts';
+import { ensureSession } from '../sessions/session-rows.ts';
+import type { AcceptMessage, Accepted } from '../services.ts';
+
+/** Accepts the message, or returns the first acceptance under its key. Rejects with what was wrong, before any effect. */
+export async function acceptMessage(
+  context: RunContext,
+  caller: OperatorCaller,
+  request: AcceptMessage,
+): Promise<Accepted> {
+  const options = optionsOf(context.config(), request);
+  return context.store.write(`accept-${request.method}`, async (tx) => {
+    const place = await placeOf(tx, context.config(), request);
+    const idempotency = keyOf(caller, request, place.key);
+    const earlier = await findAccepted(tx, idempotency);
+    if (earlier === 'conflict') {
+      throw new GatewayError(
+        'key_conflict',
+        'this idempotencyKey was used for another message; use a new key for a new message',
+      );
+    }
+    if (earlier !== undefined) return earlierAcceptance(tx, earlier.inputId);
+    return acceptNew(tx, context, { request, place, idempotency, options });
+  });
+}
+
+interface Place {
+  key: string;
+  agentId: string;
+}
+
+async function acceptNew(
+  tx: WriteTx,
+  context: RunContext,
+  {
+    request,
+    place,
+    idempotency,
+    options,
+  }: { request: AcceptMessage; place: Place; idempotency: IdempotencyKey; options: RunOptions },
+): Promise<Accepted> {
+  const config = context.config();
+  const label = request.label === undefined ? {} : { label: request.label };
+  const session = await ensureSession(tx, config, { ...place, ...label });
+  refuseClosed(config, session);
+  const reply = replyRouteOf(context, { request, session });
+  await tx.sessions.update(session.key, { ...label, ...lastRouteOf(request, session) });
+  const runId = randomUUID();
+  const run = await acceptRun(tx, {
+    runId,
+    sessionKey: session.key,
+    kind: 'message',
+    text: request.message,
+    purpose: 'message',
+    runClass: isSubagentKey(session.key) ? 'subagent' : 'main',
+    rootRunId: runId,
+    hops: 0,
+    idempotency,
+    options,
+    deliver: reply !== undefined,
+    ...(reply === undefined ? {} : { route: reply }),
+    timeoutMs: request.timeoutMs ?? config.agents.defaults.timeoutSeconds * 1000,
+  });
+  return {
+    runId,
+    sessionKey: session.key,
+    acceptedAt: run.acceptedAt,
+    isNew: true,
+    state: 'queued',
+  };
+}
+
+async function earlierAcceptance(tx: WriteTx, runId: string): Promise<Accepted> {
+  const run = must(await tx.runs.get(runId), `accepted run ${runId} has no row`);
+  const { sessionKey, acceptedAt, state } = run;
+  return { runId, sessionKey, acceptedAt, isNew: false, state };
+}
+
+/** Returns the session the message goes to; one that is not there is made only where an operator may (A4). */
+async function placeOf(tx: WriteTx, config: Config, request: AcceptMessage): Promise<Place> {
+  const { agentIds, defaultAgentId, mainKey } = keySettings(config);
+  const agentId = request.agentId ?? defaultAgentId;
+  const text = request.sessionKey ?? request.sessionId;
+  const viewer = { agentId, currentKey: undefined };
+  const found: LookUp =
+    text === undefined
+      ? await lookUpMain(tx, config, agentId)
+      : await lookUpSession(tx, config, { text, viewer });
+  if (found.type === 'malformed') throw new GatewayError('invalid_request', found.error);
+  if (found.type === 'session') {
+    refuseOtherAgent(request, found.agentId);
+    if (found.session !== undefined && found.sessionId !== found.session.sessionId) {
+      throw new GatewayError(
+        'invalid_request',
+        `sessionId ${found.sessionId} is from before a reset; the current sessionId is ${found.session.sessionId}`,
+      );
+    }
+    return { key: found.key, agentId: found.agentId };
+  }
+  if (request.sessionKey === undefined || found.canonicalKey === undefined) {
+    const list = text === undefined ? 'agents.list' : 'sessions.list';
+    throw new GatewayError('not_found', `${found.what} not found; see ${list}`);
+  }
+  const creation = mayOperatorCreate(found.canonicalKey, { mainKey, agentIds });
+  if (!creation.ok) throw new GatewayError('not_found', creation.error);
+  refuseOtherAgent(request, creation.agentId);
+  return { key: found.canonicalKey, agentId: creation.agentId };
+}
+
+function refuseOtherAgent(request: AcceptMessage, agentId: string): void {
+  if (request.agentId === undefined || request.agentId.toLowerCase() === agentId) return;
+  throw new GatewayError(
+    'invalid_request',
+    `agentId ${request.agentId} and the session of agent ${agentId} do not go together; give one of them`,
+  );
+}
+
+function refuseClosed(config: Config, session: SessionRow): void {
+  if (session.archivedAt !== null) {
+    throw new GatewayError(
+      'invalid_request',
+      `session ${session.key} is archived; it takes no messages`,
+    );
+  }
+  if (findAgent(config, session.agentId) === undefined) {
+    throw new GatewayError(
+      'invalid_request',
+      `agent ${session.agentId} of session ${session.key} is not configured; add it to agents.list`,
+    );
+  }
+  const policy = sendPolicyOf(config, session);
+  if (!policy.allowed) {
+    throw new GatewayError('invalid_request', `${SEND_BLOCKED_TEXT} (${policy.rule})`);
+  }
+}
+
+/** Where the reply goes; undefined = it stays in the session. */
+function replyRouteOf(
+  context: RunContext,
+  { request, session }: { request: AcceptMessage; session: SessionRow },
+): Route | undefined {
+  if (!request.deliver) return undefined;
+  const route = givenRouteOf(request, session) ?? routeOf(session);
+  if (isChatRoute(route) && context.channels.has(route.channel)) return route;
+  if (request.bestEffortDeliver === true) return undefined;
+  throw new GatewayError(
+    'invalid_request',
+    isChatRoute(route)
+      ? `deliver: no channel ${route.channel} is set up here; pass bestEffortDeliver: true to keep the reply in the session`
+      : `deliver: session ${session.key} has no chat yet; pass channel and to, or bestEffortDeliver: true`,
+  );
+}
+
+function givenRouteOf(request: AcceptMessage, session: SessionRow): Route | undefined {
+  if (request.method === 'chat.send') return { channel: 'webchat', to: session.key };
+  if (request.channel === undefined) return undefined;
+  return {
+    channel: request.channel,
+    ...(request.to === undefined ? {} : { to: request.to }),
+    ...(request.accountId === undefined ? {} : { accountId: request.accountId }),
+    ...(request.threadId === undefined ? {} : { threadId: request.threadId }),
+  };
+}
+
+/** Only a person's message sets the last route: `chat.send` always, `agent` when it names one (A7). */
+function lastRouteOf(request: AcceptMessage, session: SessionRow): Partial<SessionRow> {
+  const route = givenRouteOf(request, session);
+  if (route === undefined) return {};
+  return {
+    lastChannel: route.channel,
+    lastTo: route.to ?? null,
+    lastAccountId: route.accountId ?? null,
+    lastThreadId: route.threadId ?? null,
+  };
+}
+
+function optionsOf(config: Config, request: AcceptMessage): RunOptions {
+  const { model, thinking, extraSystemPrompt } = request;
+  if (model !== undefined) {
+    const resolved = resolveModel(config, model);
+    if (!resolved.ok) throw new GatewayError('invalid_request', resolved.error);
+  }
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(extraSystemPrompt === undefined ? {} : { extraSystemPrompt }),
+  };
+}
+
+function keyOf(caller: OperatorCaller, request: AcceptMessage, sessionKey: string): IdempotencyKey {
+  const { idempotencyKey, method, message, model, thinking, extraSystemPrompt } = request;
+  return {
+    scope: `${caller.deviceId ?? 'operator'} ${method}`,
+    key: idempotencyKey,
+    contentHash: contentHashOf({ sessionKey, message, model, thinking, extraSystemPrompt }),
+  };
+}

@@ -1,0 +1,154 @@
+/** Acceptance: the rows that make a message accepted. Everything that starts a run goes through here. */
+import { createHash } from 'node:crypto';
+import type { Provenance } from '../../protocol/message.ts';
+import type { Route, RunClass, ThinkingLevel } from '../../protocol/words.ts';
+import type { InputKind, InputRow, RunPurpose, RunRow } from '../../store/rows.ts';
+import type { ReadTx, WriteTx } from '../../store/store.ts';
+
+/** Overrides of one run alone, stored with it as JSON. */
+export interface RunOptions {
+  model?: string;
+  thinking?: ThinkingLevel;
+  extraSystemPrompt?: string;
+}
+
+/** Names the job, not the attempt (A13). */
+export interface IdempotencyKey {
+  /** caller and method; a key is unique within it */
+  scope: string;
+  key: string;
+  /** hash of the content that the key stands for */
+  contentHash: string;
+}
+
+export interface NewRun {
+  runId: string;
+  sessionKey: string;
+  kind: InputKind;
+  text: string;
+  provenance?: Provenance;
+  purpose: RunPurpose;
+  runClass: RunClass;
+  rootRunId: string;
+  hops: number;
+  parentRunId?: string;
+  exchangeId?: string;
+  spawnKey?: string;
+  deliver?: boolean;
+  route?: Route;
+  options?: RunOptions;
+  /** 0 = no limit */
+  timeoutMs: number;
+  idempotency?: IdempotencyKey;
+}
+
+/**
+ * Adds the input and the queued run to the lane of a session that exists. One call, one accepted
+ * message; whoever calls it answers only after the commit.
+ */
+export async function acceptRun(tx: WriteTx, run: NewRun): Promise<RunRow> {
+  const seq = await tx.lanes.nextSeq(run.sessionKey);
+  const row = toRunRow(run, { seq, now: tx.now });
+  await tx.inputs.insert(toInputRow(run, { seq, now: tx.now, runId: run.runId }));
+  await tx.runs.insert(row);
+  await tx.lanes.addRun(run.sessionKey, run.runClass, tx.now);
+  tx.signal({ type: 'lane', sessionKey: run.sessionKey });
+  return row;
+}
+
+/** Adds an input that joins the session's next turn and starts none: a note (A9), an announced result (A18). */
+export async function acceptNote(
+  tx: WriteTx,
+  note: Pick<NewRun, 'sessionKey' | 'text' | 'provenance' | 'rootRunId' | 'idempotency'> & {
+    inputId: string;
+    kind: 'note' | 'announce';
+  },
+): Promise<void> {
+  const seq = await tx.lanes.nextSeq(note.sessionKey);
+  await tx.inputs.insert(
+    toInputRow({ ...note, runId: note.inputId }, { seq, now: tx.now, runId: null }),
+  );
+}
+
+/** True for an input that has no turn of its own. */
+export function isNote(input: InputRow): boolean {
+  return input.kind === 'note' || input.kind === 'announce';
+}
+
+/** Returns the earlier acceptance under this key, `conflict` when the key stood for other content, or undefined. */
+export async function findAccepted(
+  tx: ReadTx | WriteTx,
+  idempotency: IdempotencyKey | undefined,
+): Promise<InputRow | 'conflict' | undefined> {
+  if (idempotency === undefined) return undefined;
+  const input = await tx.inputs.findByIdempotencyKey(idempotency.scope, idempotency.key);
+  if (input === undefined) return undefined;
+  return input.contentHash === idempotency.contentHash ? input : 'conflict';
+}
+
+/** Returns the sha256 of the parts that make the content of a call. */
+export function contentHashOf(content: Record<string, unknown>): string {
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
+}
+
+function toInputRow(
+  run: Pick<
+    NewRun,
+    'runId' | 'sessionKey' | 'kind' | 'text' | 'provenance' | 'rootRunId' | 'idempotency'
+  >,
+  at: { seq: number; now: number; runId: string | null },
+): InputRow {
+  return {
+    inputId: run.runId,
+    sessionKey: run.sessionKey,
+    seq: at.seq,
+    kind: run.kind,
+    runId: at.runId,
+    text: run.text,
+    provenanceJson: run.provenance === undefined ? null : JSON.stringify(run.provenance),
+    state: 'pending',
+    idempotencyScope: run.idempotency?.scope ?? null,
+    idempotencyKey: run.idempotency?.key ?? null,
+    contentHash: run.idempotency?.contentHash ?? null,
+    rootRunId: run.rootRunId,
+    sourceKey: run.provenance?.sourceSessionKey ?? null,
+    acceptedAt: at.now,
+    appendedAt: null,
+  };
+}
+
+function toRunRow(run: NewRun, at: { seq: number; now: number }): RunRow {
+  return {
+    runId: run.runId,
+    sessionKey: run.sessionKey,
+    sessionId: null,
+    seq: at.seq,
+    state: 'queued',
+    runClass: run.runClass,
+    purpose: run.purpose,
+    exchangeId: run.exchangeId ?? null,
+    spawnKey: run.spawnKey ?? null,
+    rootRunId: run.rootRunId,
+    hops: run.hops,
+    parentRunId: run.parentRunId ?? null,
+    deliver: run.deliver ?? false,
+    routeJson: run.route === undefined ? null : JSON.stringify(run.route),
+    optionsJson: run.options === undefined ? null : JSON.stringify(run.options),
+    acceptedAt: at.now,
+    startedAt: null,
+    endedAt: null,
+    timeoutMs: run.timeoutMs,
+    deadlineAt: null,
+    attempts: 0,
+    reply: null,
+    error: null,
+    model: null,
+    inputTokens: 0,
+    outputTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    costUsd: null,
+    usageKnown: false,
+    mergedInto: null,
+  };
+}

@@ -1,0 +1,202 @@
+/** What a runtime is given for a run: context, prompt, model and tools, all made anew from rows. */
+import type { AgentTool, Turn } from '../../agent/runtime.ts';
+import { buildSystemPrompt } from '../../agent/system-prompt.ts';
+import { type AgentSettings, findAgent, workspaceOf } from '../../core/agents.ts';
+import { channelOf, isSubagentKey } from '../../core/keys.ts';
+import { modelOfSession } from '../../core/models.ts';
+import { type ContextMessage, type OwnPrompt, toModelContext } from '../../core/model-context.ts';
+import {
+  exchangeAnnouncePrompt,
+  exchangeTurnContext,
+  primaryContext,
+  spawnAnnouncePrompt,
+  taskContext,
+} from '../../core/prompts.ts';
+import { offeredTools } from '../../core/tool-policy.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { Message } from '../../protocol/message.ts';
+import type { EntryRow, RunRow, SessionRow } from '../../store/rows.ts';
+import type { ReadTx } from '../../store/store.ts';
+import { must } from '../../util/assert.ts';
+import type { RunOptions } from './accept-run.ts';
+import type { ClaimedRun } from './claim-run.ts';
+import type { RunContext } from '../context.ts';
+
+export interface BuiltTurn {
+  turn: Turn;
+  offered: ReadonlyMap<string, AgentTool>;
+  workspace: string;
+}
+
+/** Returns the turn of a claimed run; called anew at each attempt, it gives the same from the same rows. */
+export async function buildTurn(context: RunContext, claimed: ClaimedRun): Promise<BuiltTurn> {
+  const { run, session } = claimed;
+  const config = context.config();
+  const agent = findAgent(config, session.agentId);
+  if (agent === undefined) {
+    throw new GatewayError(
+      'config',
+      `agent ${session.agentId} is not configured; add it to agents.list`,
+    );
+  }
+  const options = optionsOf(run);
+  const messages = await context.store.read((tx) => contextMessages(tx, run));
+  const offered = offeredTo(context, { run, session });
+  return {
+    offered,
+    workspace: workspaceOf(config, { agentId: agent.id, stateDir: context.stateDir }),
+    turn: {
+      runId: run.runId,
+      sessionKey: session.key,
+      agentId: agent.id,
+      model: modelOfSession(config, agent, options.model ?? session.model),
+      thinking: options.thinking ?? session.thinkingLevel ?? agent.thinking,
+      attempt: claimed.attempt,
+      systemPrompt: systemPromptOf({ agent, session, options }),
+      messages,
+      tools: [...offered.values()].map((tool) => tool.specFor?.(agent.id) ?? tool.spec),
+    },
+  };
+}
+
+/** Announce turns get no tools (A10). */
+function offeredTo(
+  context: RunContext,
+  { run, session }: { run: RunRow; session: SessionRow },
+): ReadonlyMap<string, AgentTool> {
+  if (run.purpose === 'exchange_announce' || run.purpose === 'spawn_announce') return new Map();
+  const tools = context.toolsOf(session);
+  const names = offeredTools({
+    config: context.config(),
+    agentId: session.agentId,
+    isSubagent: isSubagentKey(session.key),
+    spawnDepth: session.spawnDepth,
+    available: [...tools.keys()],
+  });
+  return new Map(
+    names.flatMap((name) => {
+      const tool = tools.get(name);
+      return tool === undefined ? [] : [[name, tool] as const];
+    }),
+  );
+}
+
+function systemPromptOf({
+  agent,
+  session,
+  options,
+}: {
+  agent: AgentSettings;
+  session: SessionRow;
+  options: RunOptions;
+}): string {
+  const prompt = buildSystemPrompt({
+    agentId: agent.id,
+    ...(agent.name === undefined ? {} : { agentName: agent.name }),
+    sessionKey: session.key,
+    isSubagent: isSubagentKey(session.key),
+  });
+  return options.extraSystemPrompt === undefined
+    ? prompt
+    : `${prompt}\n\n${options.extraSystemPrompt}`;
+}
+
+async function contextMessages(tx: ReadTx, run: RunRow): Promise<Message[]> {
+  const sessionId = must(run.sessionId, `run ${run.runId} is not claimed`);
+  const entries = await tx.entries.context(sessionId);
+  return toModelContext(entries.flatMap(toContextMessage), await ownPromptOf(tx, run));
+}
+
+function toContextMessage(entry: EntryRow): ContextMessage[] {
+  const { runId } = entry;
+  if (entry.type === 'message') return [{ message: JSON.parse(entry.json) as Message, runId }];
+  const text = otherText(entry);
+  if (text === undefined) return [];
+  return [{ message: { role: 'user', content: text, timestamp: entry.createdAt }, runId: null }];
+}
+
+/** Of the other entry types only these two speak to the model (B11.2). */
+function otherText(entry: EntryRow): string | undefined {
+  if (entry.type !== 'compaction' && entry.type !== 'custom_message') return undefined;
+  const { summary, content } = JSON.parse(entry.json) as { summary?: unknown; content?: unknown };
+  if (typeof summary === 'string') return `[summary of the earlier conversation]\n${summary}`;
+  return typeof content === 'string' ? content : undefined;
+}
+
+async function ownPromptOf(tx: ReadTx, run: RunRow): Promise<OwnPrompt> {
+  const { runId } = run;
+  switch (run.purpose) {
+    case 'message':
+      return primaryPrompt(tx, run);
+    case 'task':
+    case 'spawn_announce':
+      return spawnPrompt(tx, run);
+    case 'exchange_turn':
+    case 'exchange_announce':
+      return exchangePrompt(tx, run);
+    default:
+      return { runId };
+  }
+}
+
+async function primaryPrompt(tx: ReadTx, run: RunRow): Promise<OwnPrompt> {
+  const input = await tx.inputs.get(run.runId);
+  if (input?.kind !== 'inter_session' || input.sourceKey === null) return { runId: run.runId };
+  const prefix = primaryContext({
+    requesterKey: input.sourceKey,
+    requesterChannel: await channelNameOf(tx, input.sourceKey),
+    targetKey: run.sessionKey,
+    targetChannel: await channelNameOf(tx, run.sessionKey),
+  });
+  return { runId: run.runId, prefix };
+}
+
+async function spawnPrompt(tx: ReadTx, run: RunRow): Promise<OwnPrompt> {
+  const spawn = must(await tx.spawns.get(run.spawnKey ?? ''), `run ${run.runId} has no spawn`);
+  const { requesterKey, label } = spawn;
+  if (run.purpose === 'task')
+    return { runId: run.runId, prefix: taskContext({ requesterKey, label }) };
+  const task = must(await tx.runs.get(spawn.runId), `child ${spawn.childKey} has no run`);
+  const replace = spawnAnnouncePrompt({
+    requesterKey,
+    channel: await channelNameOf(tx, requesterKey),
+    task: spawn.task,
+    reply: task.reply ?? '',
+  });
+  return { runId: run.runId, replace };
+}
+
+async function exchangePrompt(tx: ReadTx, run: RunRow): Promise<OwnPrompt> {
+  const exchange = must(
+    await tx.exchanges.get(run.exchangeId ?? ''),
+    `run ${run.runId} has no exchange`,
+  );
+  const { requesterKey, targetKey, maxTurns } = exchange;
+  if (run.purpose === 'exchange_turn') {
+    const role = run.sessionKey === requesterKey ? 'requester' : 'target';
+    const turn = exchange.turns + 1;
+    return {
+      runId: run.runId,
+      prefix: exchangeTurnContext({ role, requesterKey, targetKey, turn, maxTurns }),
+    };
+  }
+  const replace = exchangeAnnouncePrompt({
+    requesterKey,
+    channel: (await channelNameOf(tx, targetKey)) ?? 'chat',
+    requestText: exchange.requestText,
+    firstReply: exchange.firstReply ?? '',
+    latestReply: exchange.latestReply,
+  });
+  return { runId: run.runId, replace };
+}
+
+async function channelNameOf(tx: ReadTx, key: string): Promise<string | undefined> {
+  const session = await tx.sessions.get(key);
+  if (session === undefined) return undefined;
+  const channel = channelOf(session);
+  return channel === 'unknown' ? undefined : channel;
+}
+
+function optionsOf(run: RunRow): RunOptions {
+  return run.optionsJson === null ? {} : (JSON.parse(run.optionsJson) as RunOptions);
+}

@@ -1,0 +1,154 @@
+/** Claiming: a free lane gets an owner, and its next message enters the transcript in the same transaction (A12). */
+import { randomUUID } from 'node:crypto';
+import { must } from '../../util/assert.ts';
+import type { Provenance, UserMessage } from '../../protocol/message.ts';
+import type { RunClass } from '../../protocol/words.ts';
+import type { InputRow, LaneRow, RunRow, SessionRow } from '../../store/rows.ts';
+import type { LaneFence, WriteTx } from '../../store/store.ts';
+import { isNote } from './accept-run.ts';
+import type { RunContext } from '../context.ts';
+
+export interface ClaimedRun {
+  run: RunRow;
+  session: SessionRow;
+  fence: LaneFence;
+  /** 1 for the first attempt, more after a crash */
+  attempt: number;
+  /** set when the run must end without another attempt */
+  verdict: { state: 'timeout' | 'error'; error: string } | undefined;
+}
+
+/** Most notes that one turn takes in; the rest joins the turn after. */
+const MAX_NOTES_PER_TURN = 50;
+
+/** Claims the next lane that has work of one of these classes. Undefined when there is none. */
+export function claimRun(
+  context: RunContext,
+  runClasses: readonly RunClass[],
+): Promise<ClaimedRun | undefined> {
+  return context.store.write('claim-run', async (tx) => {
+    for (const runClass of runClasses) {
+      const claimed = await claimOfClass(tx, context, runClass);
+      if (claimed !== undefined) return claimed;
+    }
+    return undefined;
+  });
+}
+
+async function claimOfClass(
+  tx: WriteTx,
+  context: RunContext,
+  runClass: RunClass,
+): Promise<ClaimedRun | undefined> {
+  for (;;) {
+    const lane = await tx.lanes.claimNext({ runClass, owner: context.bootId });
+    if (lane === undefined) return undefined;
+    const fence = { sessionKey: lane.sessionKey, owner: context.bootId, epoch: lane.epoch };
+    if (lane.currentRunId !== null) {
+      return resumeRun(tx, context, { runId: lane.currentRunId, fence });
+    }
+    const queued = await tx.runs.nextQueued(lane.sessionKey);
+    if (queued !== undefined) return startRun(tx, context, { queued, fence });
+    await putToRest(tx, { lane, fence });
+  }
+}
+
+/** A lane that counts runs which are not there would be claimed for ever, in front of all others (BR-007). */
+async function putToRest(
+  tx: WriteTx,
+  { lane, fence }: { lane: LaneRow; fence: LaneFence },
+): Promise<void> {
+  for (let extra = lane.pending; extra > 1; extra -= 1)
+    await tx.lanes.removeQueued(lane.sessionKey);
+  await tx.lanes.release(fence, tx.now);
+}
+
+async function startRun(
+  tx: WriteTx,
+  context: RunContext,
+  { queued, fence }: { queued: RunRow; fence: LaneFence },
+): Promise<ClaimedRun> {
+  const key = queued.sessionKey;
+  const session = must(await tx.sessions.get(key), `lane ${key} has no session`);
+  const own = must(await tx.inputs.get(queued.runId), `run ${queued.runId} has no input`);
+  const pending = await tx.inputs.pending(key, MAX_NOTES_PER_TURN);
+  const notes = pending.filter(isNote);
+  for (const input of [...notes, own]) {
+    await appendInput(tx, { input, sessionId: session.sessionId, runId: queued.runId });
+  }
+  const deadlineAt = queued.timeoutMs > 0 ? tx.now + queued.timeoutMs : null;
+  const started = {
+    state: 'running',
+    sessionId: session.sessionId,
+    startedAt: tx.now,
+    deadlineAt,
+  } as const;
+  await tx.runs.update(queued.runId, started);
+  await tx.sessions.update(key, { updatedAt: tx.now });
+  await tx.lanes.setCurrent(fence, queued.runId, 'running');
+  tx.signal({ type: 'run', runId: queued.runId });
+  const run = { ...queued, ...started };
+  return { run, session, fence, attempt: 1, verdict: expiredVerdict(context, run) };
+}
+
+async function resumeRun(
+  tx: WriteTx,
+  context: RunContext,
+  { runId, fence }: { runId: string; fence: LaneFence },
+): Promise<ClaimedRun> {
+  const run = must(await tx.runs.get(runId), `lane ${fence.sessionKey} holds unknown run ${runId}`);
+  const session = must(await tx.sessions.get(run.sessionKey), `run ${runId} has no session`);
+  await tx.runs.update(runId, { state: 'running' });
+  await tx.lanes.setCurrent(fence, runId, 'running');
+  const { maxAttempts } = context.config().recovery;
+  const verdict =
+    run.attempts >= maxAttempts
+      ? {
+          state: 'error' as const,
+          error: `interrupted ${run.attempts} times without progress (recovery.maxAttempts ${maxAttempts}); send the message again if it is still wanted`,
+        }
+      : expiredVerdict(context, run);
+  return { run: { ...run, state: 'running' }, session, fence, attempt: run.attempts + 2, verdict };
+}
+
+/** Work whose time was up before this process could go on with it ends `timeout`, reported once (A12, A16). */
+function expiredVerdict(context: RunContext, run: RunRow): ClaimedRun['verdict'] {
+  if (run.deadlineAt !== null && run.deadlineAt <= context.clock.now()) {
+    return { state: 'timeout', error: timeoutText(run.timeoutMs) };
+  }
+  const { maxAgeHours } = context.config().recovery;
+  if (run.acceptedAt >= context.startedAt - maxAgeHours * 3_600_000) return undefined;
+  return {
+    state: 'timeout',
+    error: `accepted more than ${maxAgeHours} hours before the gateway came back (recovery.maxAgeHours); send it again if it is still wanted`,
+  };
+}
+
+async function appendInput(
+  tx: WriteTx,
+  { input, sessionId, runId }: { input: InputRow; sessionId: string; runId: string },
+): Promise<void> {
+  const message: UserMessage = {
+    role: 'user',
+    content: [{ type: 'text', text: input.text }],
+    timestamp: tx.now,
+    ...(input.provenanceJson === null
+      ? {}
+      : { provenance: JSON.parse(input.provenanceJson) as Provenance }),
+  };
+  await tx.entries.append({
+    sessionId,
+    entryId: randomUUID(),
+    type: 'message',
+    role: 'user',
+    runId,
+    json: JSON.stringify(message),
+    createdAt: tx.now,
+  });
+  await tx.inputs.markAppended(input.inputId, runId, tx.now);
+}
+
+/** Returns what a run that hit its time limit says of itself. */
+export function timeoutText(timeoutMs: number): string {
+  return `the run was stopped after ${timeoutMs / 1000} s, its time limit`;
+}

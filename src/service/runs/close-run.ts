@@ -1,0 +1,118 @@
+/**
+ * Closing: the one transaction that gives a run its outcome. The final message, the counters, the
+ * lane and every follow-up are one step; nothing that follows a run is a promise in memory.
+ */
+import { randomUUID } from 'node:crypto';
+import { isReplySkip, visibleText } from '../../core/silence.ts';
+import type { AssistantMessage } from '../../protocol/message.ts';
+import { textOf } from '../../protocol/message.ts';
+import type { Route, RunOutcome } from '../../protocol/words.ts';
+import type { RunRow, SessionRow } from '../../store/rows.ts';
+import type { WriteTx } from '../../store/store.ts';
+import { must } from '../../util/assert.ts';
+import type { ClaimedRun } from './claim-run.ts';
+import type { RunContext } from '../context.ts';
+import { followExchange } from '../exchange/follow-exchange.ts';
+import { followSpawn } from '../spawn/follow-spawn.ts';
+import { putOutgoing, routeOf } from '../delivery/outbox.ts';
+import { addUsage, contextTokensAfter, isPriced } from './run-usage.ts';
+
+/** How a run ended. */
+export interface RunEnd {
+  state: RunOutcome;
+  /** the final or partial assistant message, to be appended */
+  message: AssistantMessage | undefined;
+  error: string | undefined;
+}
+
+/** What the outside is told once the run is closed. */
+export interface ClosedRun {
+  run: RunRow;
+  reply: string;
+  delivered: boolean;
+}
+
+/** Closes a claimed run. Rejects `fenced` when the lane has another owner by now; then nothing was written. */
+export function closeRun(
+  context: RunContext,
+  claimed: ClaimedRun,
+  end: RunEnd,
+): Promise<ClosedRun> {
+  const { fence } = claimed;
+  return context.store.write('close-run', async (tx) => {
+    await tx.lanes.lock(fence);
+    const run = await writeOutcome(tx, context, { claimed, end });
+    await tx.lanes.release(fence, tx.now);
+    const session = must(await tx.sessions.get(run.sessionKey), `run ${run.runId} has no session`);
+    const rawReply = end.message === undefined ? '' : textOf(end.message);
+    await followExchange(tx, { run, isReplySkip: isReplySkip(rawReply) });
+    await followSpawn(tx, run);
+    const delivered = await deliverReply(tx, context, { run, session, text: rawReply });
+    tx.signal({ type: 'run', runId: run.runId });
+    tx.signal({ type: 'lane', sessionKey: run.sessionKey });
+    tx.signal({ type: 'session', sessionKey: run.sessionKey });
+    return { run, reply: run.reply ?? '', delivered };
+  });
+}
+
+async function writeOutcome(
+  tx: WriteTx,
+  context: RunContext,
+  { claimed, end }: { claimed: ClaimedRun; end: RunEnd },
+): Promise<RunRow> {
+  const { runId, sessionKey } = claimed.run;
+  const { message } = end;
+  if (message !== undefined) {
+    await tx.entries.append({
+      sessionId: claimed.run.sessionId ?? claimed.session.sessionId,
+      entryId: randomUUID(),
+      type: 'message',
+      role: 'assistant',
+      runId,
+      json: JSON.stringify(message),
+      createdAt: tx.now,
+    });
+    await addUsage(tx, { runId, message, isPriced: isPriced(context, message) });
+  }
+  await tx.runs.update(runId, {
+    state: end.state,
+    endedAt: tx.now,
+    reply: message === undefined ? '' : visibleText(textOf(message)).text,
+    error: end.error ?? null,
+    attempts: 0,
+  });
+  await tx.waits.endOfRun(runId, tx.now);
+  const run = must(await tx.runs.get(runId), `run ${runId} vanished`);
+  const session = must(await tx.sessions.get(sessionKey), `run ${runId} has no session`);
+  await tx.sessions.update(sessionKey, sessionAfter(session, { run, message, now: tx.now }));
+  return run;
+}
+
+function sessionAfter(
+  session: SessionRow,
+  { run, message, now }: { run: RunRow; message: AssistantMessage | undefined; now: number },
+): Partial<SessionRow> {
+  const contextTokens = message === undefined ? undefined : contextTokensAfter(message);
+  return {
+    updatedAt: now,
+    abortedLastRun: run.state === 'aborted',
+    inputTokens: session.inputTokens + run.inputTokens,
+    outputTokens: session.outputTokens + run.outputTokens,
+    ...(message === undefined ? {} : { systemSent: true }),
+    ...(run.model === null ? {} : { lastModel: run.model }),
+    ...(contextTokens === undefined ? {} : { totalTokens: contextTokens }),
+  };
+}
+
+/** The reply of a delivering run goes out; returns whether a channel will show it. */
+async function deliverReply(
+  tx: WriteTx,
+  context: RunContext,
+  { run, session, text }: { run: RunRow; session: SessionRow; text: string },
+): Promise<boolean> {
+  if (!run.deliver || run.state !== 'ok') return false;
+  const route = run.routeJson === null ? routeOf(session) : (JSON.parse(run.routeJson) as Route);
+  const key = `reply:${run.runId}`;
+  await putOutgoing(tx, context, { session, route, runId: run.runId, text, key });
+  return (await tx.deliveries.get(`${key}:0`))?.state === 'queued';
+}

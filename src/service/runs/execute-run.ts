@@ -1,0 +1,211 @@
+/**
+ * Execution of a claimed run: play the turn, then close it. Whatever happens, the run gets exactly
+ * one outcome, or is left to its lane's next owner.
+ */
+import type { AgentRuntime, Turn, TurnHost } from '../../agent/runtime.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { AssistantMessage, ToolResultMessage } from '../../protocol/message.ts';
+import { MAX_TIMER_MS } from '../../util/clock.ts';
+import type { ActiveRun } from './active-runs.ts';
+import { type AttemptCounter, startAttemptCounter } from './attempt-counter.ts';
+import { buildTurn } from './build-turn.ts';
+import { type ClaimedRun, timeoutText } from './claim-run.ts';
+import type { ClosedRun, RunEnd } from './close-run.ts';
+import type { RunContext } from '../context.ts';
+import { settleRun } from './settle-run.ts';
+import { finishToolCalls, performToolCalls, type PlayedRun } from './turn-host.ts';
+
+/** How long a runtime may take to hand over its partial text after an abort. */
+const ABORT_GRACE_MS = 250;
+
+/** Runs a claimed run to its outcome. Resolves also when another owner took the lane, or at a drain. */
+export async function executeRun(
+  context: RunContext,
+  { active, claimed }: { active: ActiveRun; claimed: ClaimedRun },
+): Promise<void> {
+  const { runId, sessionKey } = claimed.run;
+  context.events.emit({
+    type: 'started',
+    runId,
+    sessionKey,
+    startedAt: claimed.run.startedAt ?? context.clock.now(),
+    attempt: claimed.attempt,
+  });
+  try {
+    const end = await endOf(context, { active, claimed });
+    if (end === 'left') return;
+    tell(context, { closed: await settleRun(context, { active, claimed, end }), end });
+  } catch (error) {
+    // Another owner has the lane, or the store is gone: the row says what is true, and recovery goes on from it.
+    const isFenced = error instanceof GatewayError && error.code === 'fenced';
+    context.logger[isFenced ? 'warn' : 'error'](
+      { runId, sessionKey, err: error },
+      'run left to the next owner of its lane',
+    );
+  }
+}
+
+async function endOf(
+  context: RunContext,
+  { active, claimed }: { active: ActiveRun; claimed: ClaimedRun },
+): Promise<RunEnd | 'left'> {
+  if (claimed.verdict !== undefined) return { ...claimed.verdict, message: undefined };
+  const counter = startAttemptCounter(context, active);
+  const played = await raceAbort(active, () => play(context, { active, claimed, counter }));
+  counter.stop();
+  if (active.cause() === 'drain') {
+    await counter.leave();
+    return 'left';
+  }
+  if (played.kind === 'failed' && isFenced(played.error)) throw played.error;
+  return toEnd(context, { active, claimed, played });
+}
+
+type Played =
+  | { kind: 'message'; message: AssistantMessage }
+  | { kind: 'failed'; error: unknown }
+  /** aborted, and the runtime gave nothing back in time */
+  | { kind: 'silent' };
+
+/** A runtime that ignores its abort signal cannot keep the run open; its later writes are fenced off. */
+async function raceAbort(
+  active: ActiveRun,
+  play: () => Promise<AssistantMessage>,
+): Promise<Played> {
+  const playing = play().then(
+    (message): Played => ({ kind: 'message', message }),
+    (error: unknown): Played => ({ kind: 'failed', error }),
+  );
+  const { promise: gaveUp, resolve } = Promise.withResolvers<Played>();
+  const giveUp = (): void => void setTimeout(() => resolve({ kind: 'silent' }), ABORT_GRACE_MS);
+  if (active.signal.aborted) giveUp();
+  active.signal.addEventListener('abort', giveUp, { once: true });
+  const played = await Promise.race([playing, gaveUp]);
+  active.signal.removeEventListener('abort', giveUp);
+  return played;
+}
+
+function toEnd(
+  context: RunContext,
+  { active, claimed, played }: { active: ActiveRun; claimed: ClaimedRun; played: Played },
+): RunEnd {
+  const message = played.kind === 'message' ? played.message : undefined;
+  const cause = active.cause();
+  if (cause === 'timeout') {
+    return { state: 'timeout', message, error: timeoutText(claimed.run.timeoutMs) };
+  }
+  if (cause === 'aborted') return { state: 'aborted', message, error: 'the run was stopped' };
+  if (played.kind === 'failed') {
+    context.logger.error({ runId: claimed.run.runId, err: played.error }, 'run failed');
+    return { state: 'error', message: undefined, error: failureText(played.error) };
+  }
+  if (message?.stopReason === 'error' || message?.stopReason === 'aborted') {
+    return { state: 'error', message, error: message.errorMessage ?? 'the model call failed' };
+  }
+  return { state: 'ok', message, error: undefined };
+}
+
+async function play(
+  context: RunContext,
+  { active, claimed, counter }: { active: ActiveRun; claimed: ClaimedRun; counter: AttemptCounter },
+): Promise<AssistantMessage> {
+  const disarm = armDeadline(context, active, claimed.run.deadlineAt);
+  try {
+    const built = await buildTurn(context, claimed);
+    const played = { active, claimed, counter, offered: built.offered, workspace: built.workspace };
+    const isChanged = await finishInterruptedCalls(context, played);
+    const { turn } = isChanged ? await buildTurn(context, claimed) : built;
+    const runtime = context.runtimeFor(turn.model.provider);
+    return await runTurn(context, { played, runtime, turn });
+  } finally {
+    disarm();
+  }
+}
+
+/** The deadline is in the row, so that it holds across a restart; this only fires it (A16). */
+function armDeadline(
+  context: RunContext,
+  active: ActiveRun,
+  deadlineAt: number | null,
+): () => void {
+  if (deadlineAt === null) return () => {};
+  let timer: NodeJS.Timeout;
+  const arm = (): void => {
+    const leftMs = deadlineAt - context.clock.now();
+    timer = setTimeout(
+      () => {
+        if (leftMs > MAX_TIMER_MS) arm();
+        else active.abort('timeout');
+      },
+      Math.min(leftMs, MAX_TIMER_MS),
+    );
+  };
+  arm();
+  return () => clearTimeout(timer);
+}
+
+/** After a crash: the planned calls of the last assistant message come before the next model call. */
+async function finishInterruptedCalls(context: RunContext, played: PlayedRun): Promise<boolean> {
+  if (played.claimed.attempt === 1) return false;
+  const { runId, sessionId } = played.claimed.run;
+  const { calls, hasResults } = await context.store.read(async (tx) => {
+    const all = await tx.toolCalls.ofRun(runId);
+    const position = all.at(-1)?.position;
+    const entries = await tx.entries.ofRun(sessionId ?? '', runId);
+    return {
+      calls: all.filter((call) => call.position === position),
+      hasResults: entries.at(-1)?.role !== 'assistant',
+    };
+  });
+  if (calls.length === 0 || hasResults) return false;
+  await finishToolCalls(context, played, calls);
+  return true;
+}
+
+async function runTurn(
+  context: RunContext,
+  { played, runtime, turn }: { played: PlayedRun; runtime: AgentRuntime; turn: Turn },
+): Promise<AssistantMessage> {
+  const { runId, sessionKey } = turn;
+  let text = '';
+  let replace = turn.attempt > 1;
+  const host: TurnHost = {
+    delta: (delta) => {
+      if (delta === '') return;
+      text += delta;
+      context.events.emit({ type: 'delta', runId, sessionKey, delta, text, replace });
+      replace = false;
+    },
+    toolCalls: async (message): Promise<ToolResultMessage[]> => {
+      text = '';
+      return performToolCalls(context, played, message);
+    },
+  };
+  return runtime.runTurn(turn, host, played.active.signal);
+}
+
+function tell(context: RunContext, { closed, end }: { closed: ClosedRun; end: RunEnd }): void {
+  const { run, reply, delivered } = closed;
+  context.events.emit({
+    type: 'ended',
+    runId: run.runId,
+    sessionKey: run.sessionKey,
+    state: end.state,
+    ...(end.message === undefined ? {} : { message: end.message }),
+    reply,
+    ...(end.error === undefined ? {} : { error: end.error }),
+    ...(run.startedAt === null ? {} : { startedAt: run.startedAt }),
+    endedAt: run.endedAt ?? context.clock.now(),
+    delivered,
+  });
+}
+
+/** Our own errors say what to do; of others nothing is known that may be shown. */
+function failureText(error: unknown): string {
+  if (error instanceof GatewayError) return error.message;
+  return 'the agent runtime failed; see the gateway log';
+}
+
+function isFenced(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'fenced';
+}

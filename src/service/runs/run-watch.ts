@@ -1,0 +1,60 @@
+/** Wakes whoever waits for a run to end. Wakes are hints; the row is the truth. */
+import type { Store } from '../../store/store.ts';
+
+export interface RunSubscription {
+  /** Resolves when the run has changed since the last call, after `delayMs`, or when the signal aborts; never rejects. */
+  next(options: { delayMs: number; signal: AbortSignal | undefined }): Promise<void>;
+  close(): void;
+}
+
+export interface RunWatch {
+  subscribe(runId: string): RunSubscription;
+  stop(): void;
+}
+
+/** Returns a watch over the store's `run` signals. */
+export function createRunWatch(store: Store): RunWatch {
+  const subscriptions = new Map<string, Set<() => void>>();
+  const stop = store.onSignal((signal) => {
+    if (signal.type !== 'run') return;
+    for (const notify of subscriptions.get(signal.runId) ?? []) notify();
+  });
+  return {
+    stop,
+    subscribe: (runId) => {
+      const pending: { changed: boolean; wake: (() => void) | undefined } = {
+        changed: false,
+        wake: undefined,
+      };
+      const notify = (): void => {
+        pending.changed = true;
+        pending.wake?.();
+      };
+      const set = subscriptions.get(runId) ?? new Set();
+      subscriptions.set(runId, set.add(notify));
+      return {
+        next: (options) => nextChange(pending, options),
+        close: () => {
+          set.delete(notify);
+          if (set.size === 0) subscriptions.delete(runId);
+        },
+      };
+    },
+  };
+}
+
+async function nextChange(
+  pending: { changed: boolean; wake: (() => void) | undefined },
+  { delayMs, signal }: { delayMs: number; signal: AbortSignal | undefined },
+): Promise<void> {
+  if (!pending.changed && !(signal?.aborted ?? false)) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, delayMs);
+    signal?.addEventListener('abort', () => resolve(), { once: true });
+    pending.wake = resolve;
+    await promise;
+    clearTimeout(timer);
+    pending.wake = undefined;
+  }
+  pending.changed = false;
+}

@@ -1,0 +1,84 @@
+/** Starts claimed runs as slots allow, and again whenever a lane or a slot comes free. */
+import type { RunClass } from '../../protocol/words.ts';
+import { RUN_CLASSES } from '../../protocol/words.ts';
+import { backoffMs } from '../../util/backoff.ts';
+import type { ActiveRuns } from './active-runs.ts';
+import { claimRun, type ClaimedRun } from './claim-run.ts';
+import type { RunContext } from '../context.ts';
+import { executeRun } from './execute-run.ts';
+import type { Slots } from './slots.ts';
+
+export interface Scheduler {
+  start(): void;
+  /**
+   * Claims nothing more and resolves when a claim under way is an active run. Active runs go on; the
+   * caller waits for them or aborts them.
+   */
+  stop(): Promise<void>;
+  /** Looks for work now: a slot has come free. */
+  wake(): void;
+}
+
+/** Returns the scheduler of this process. */
+export function createScheduler(
+  context: RunContext,
+  { activeRuns, slots }: { activeRuns: ActiveRuns; slots: Slots },
+): Scheduler {
+  let state: 'idle' | 'looking' | 'look-again' | 'stopped' = 'stopped';
+  let stopSignals: (() => void) | undefined;
+  let looking: Promise<void> = Promise.resolve();
+  const is = (asked: typeof state): boolean => state === asked;
+
+  const perform = async (claimed: ClaimedRun): Promise<void> => {
+    const { runId, runClass } = claimed.run;
+    const active = activeRuns.add({ runId, runClass, fence: claimed.fence });
+    await executeRun(context, { active, claimed });
+    activeRuns.remove(runId);
+    slots.give(runClass);
+    wake();
+  };
+  const claim = (runClasses: readonly RunClass[]): Promise<ClaimedRun | undefined> =>
+    claimRun(context, runClasses).catch((error: unknown) => {
+      context.logger.error({ err: error }, 'no run could be claimed; tried again');
+      setTimeout(wake, backoffMs(0));
+      return undefined;
+    });
+  /** Claims until no class has both a slot and work. */
+  const fill = async (): Promise<void> => {
+    while (!is('stopped')) {
+      const reserved = RUN_CLASSES.filter((runClass) => slots.tryTake(runClass));
+      const claimed = await claim(reserved);
+      for (const runClass of reserved) {
+        if (runClass !== claimed?.run.runClass) slots.give(runClass);
+      }
+      if (claimed === undefined) return;
+      void perform(claimed);
+    }
+  };
+  const lookUntilQuiet = async (): Promise<void> => {
+    do {
+      state = 'looking';
+      await fill();
+    } while (is('look-again'));
+    if (!is('stopped')) state = 'idle';
+  };
+  const wake = (): void => {
+    if (state === 'looking') state = 'look-again';
+    if (state === 'idle') looking = lookUntilQuiet();
+  };
+  return {
+    wake,
+    start: () => {
+      state = 'idle';
+      stopSignals = context.store.onSignal((signal) => {
+        if (signal.type === 'lane') wake();
+      });
+      wake();
+    },
+    stop: () => {
+      state = 'stopped';
+      stopSignals?.();
+      return looking;
+    },
+  };
+}

@@ -1,0 +1,221 @@
+/**
+ * The host of a turn: makes each step of a run durable and executes its tools (DESIGN 4).
+ *
+ * An assistant message is committed with its planned calls before any of them starts; each call is
+ * committed as started before and as finished after; results enter the transcript in call order.
+ */
+import { randomUUID } from 'node:crypto';
+import type { AgentTool, ToolOutcome } from '../../agent/runtime.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { AssistantMessage, ToolResultMessage } from '../../protocol/message.ts';
+import { toolCallsOf } from '../../protocol/message.ts';
+import type { ToolCallRow } from '../../store/rows.ts';
+import type { WriteTx } from '../../store/store.ts';
+import type { ActiveRun } from './active-runs.ts';
+import type { ClaimedRun } from './claim-run.ts';
+import type { RunContext } from '../context.ts';
+import type { AttemptCounter } from './attempt-counter.ts';
+import { addUsage, isPriced } from './run-usage.ts';
+
+/** One run while it is played. */
+export interface PlayedRun {
+  active: ActiveRun;
+  claimed: ClaimedRun;
+  counter: AttemptCounter;
+  /** tools that this session may call now, by name */
+  offered: ReadonlyMap<string, AgentTool>;
+  /** folder that file tools are confined to */
+  workspace: string;
+}
+
+/** Commits an assistant message with its planned calls, does them, and returns their results in call order. */
+export async function performToolCalls(
+  context: RunContext,
+  played: PlayedRun,
+  message: AssistantMessage,
+): Promise<ToolResultMessage[]> {
+  const planned = await planToolCalls(context, played, message);
+  played.counter.advance();
+  return finishToolCalls(context, played, planned);
+}
+
+/** Does the calls of one assistant message that are not finished yet, and appends all their results. */
+export async function finishToolCalls(
+  context: RunContext,
+  played: PlayedRun,
+  calls: readonly ToolCallRow[],
+): Promise<ToolResultMessage[]> {
+  const results: ToolResultMessage[] = [];
+  for (const call of calls) {
+    const isLast = call === calls.at(-1);
+    if (call.state === 'finished' && call.resultJson !== null) {
+      results.push(JSON.parse(call.resultJson) as ToolResultMessage);
+      if (isLast) await appendResults(context, played, { results, finished: undefined });
+      continue;
+    }
+    const result = await performCall(context, played, call);
+    results.push(result);
+    if (isLast) await appendResults(context, played, { results, finished: call });
+    else await commitFinished(context, played, { call, result });
+    played.counter.advance();
+  }
+  return results;
+}
+
+function planToolCalls(
+  context: RunContext,
+  { active, claimed }: PlayedRun,
+  message: AssistantMessage,
+): Promise<ToolCallRow[]> {
+  const { runId } = active;
+  return context.store.write('plan-tools', async (tx) => {
+    await tx.lanes.lock(active.fence);
+    const earlier = await tx.toolCalls.ofRun(runId);
+    const position = earlier.reduce((max, call) => Math.max(max, call.position + 1), 0);
+    await appendMessage(tx, claimed, message);
+    const rows: ToolCallRow[] = [];
+    for (const [callIndex, call] of toolCallsOf(message).entries()) {
+      const row = {
+        runId,
+        position,
+        callIndex,
+        callId: call.id,
+        name: call.name,
+        argsJson: JSON.stringify(call.arguments),
+      };
+      await tx.toolCalls.plan(row);
+      rows.push({ ...row, state: 'planned', resultJson: null, startedAt: null, finishedAt: null });
+    }
+    await addUsage(tx, { runId, message, isPriced: isPriced(context, message) });
+    await tx.runs.update(runId, { attempts: 0 });
+    await tx.sessions.update(claimed.run.sessionKey, { updatedAt: tx.now, systemSent: true });
+    return rows;
+  });
+}
+
+async function performCall(
+  context: RunContext,
+  played: PlayedRun,
+  call: ToolCallRow,
+): Promise<ToolResultMessage> {
+  const { active, claimed, offered } = played;
+  const base = { runId: active.runId, sessionKey: claimed.run.sessionKey, toolCallId: call.callId };
+  const tool = offered.get(call.name);
+  if (call.state === 'started' && tool?.repeatable !== true) {
+    return toResult(
+      call,
+      { text: 'interrupted, outcome unknown', isError: true },
+      context.clock.now(),
+    );
+  }
+  // The run is ending: what is planned stays undone.
+  if (active.signal.aborted) throw new GatewayError('unavailable', `run ${active.runId} is ending`);
+  const args = JSON.parse(call.argsJson) as Record<string, unknown>;
+  await context.store.write('start-tool', async (tx) => {
+    await tx.lanes.lock(active.fence);
+    await tx.toolCalls.start(call, tx.now);
+  });
+  context.events.emit({ ...base, type: 'tool', phase: 'start', name: call.name, args });
+  const outcome =
+    tool === undefined
+      ? notOffered(context, played, call.name)
+      : await execute(played, { call, tool, args });
+  // What a drain cut short is no outcome: the call stays started, and the next start judges it.
+  if (active.cause() === 'drain') throw new GatewayError('unavailable', 'the gateway is stopping');
+  const result = toResult(call, outcome, context.clock.now());
+  context.events.emit({
+    ...base,
+    type: 'tool',
+    phase: 'end',
+    name: call.name,
+    result: outcome.details ?? outcome.text,
+    isError: outcome.isError,
+  });
+  return result;
+}
+
+/** A tool that the session's policy closes is a refusal in the words of the session tools; any other name is a mistake. */
+function notOffered(context: RunContext, played: PlayedRun, name: string): ToolOutcome {
+  const { claimed, offered } = played;
+  const names = `offered: ${[...offered.keys()].toSorted().join(', ') || 'none'}`;
+  const answer = context.toolsOf(claimed.session).has(name)
+    ? {
+        status: 'forbidden',
+        error: `tool policy does not offer ${name} to session ${claimed.session.key} in this turn (tools.allow, tools.deny, tools.subagents.tools); ${names}`,
+      }
+    : { status: 'error', error: `no tool ${name} here; ${names}` };
+  return { text: JSON.stringify(answer), details: answer, isError: true };
+}
+
+async function execute(
+  { active, claimed, workspace }: PlayedRun,
+  { call, tool, args }: { call: ToolCallRow; tool: AgentTool; args: Record<string, unknown> },
+): Promise<ToolOutcome> {
+  return tool.execute(args, {
+    runId: active.runId,
+    sessionKey: claimed.run.sessionKey,
+    agentId: claimed.session.agentId,
+    workspace,
+    position: call.position,
+    callIndex: call.callIndex,
+    signal: active.signal,
+  });
+}
+
+function commitFinished(
+  context: RunContext,
+  { active }: PlayedRun,
+  { call, result }: { call: ToolCallRow; result: ToolResultMessage },
+): Promise<void> {
+  return context.store.write('finish-tool', async (tx) => {
+    await tx.lanes.lock(active.fence);
+    await tx.toolCalls.finish(call, JSON.stringify(result), tx.now);
+    await tx.runs.update(active.runId, { attempts: 0 });
+  });
+}
+
+/** The last call's end and the results' way into the transcript are one step. */
+function appendResults(
+  context: RunContext,
+  { active, claimed }: PlayedRun,
+  { results, finished }: { results: ToolResultMessage[]; finished: ToolCallRow | undefined },
+): Promise<void> {
+  return context.store.write('append-tool-results', async (tx) => {
+    await tx.lanes.lock(active.fence);
+    const last = results.at(-1);
+    if (finished !== undefined && last !== undefined) {
+      await tx.toolCalls.finish(finished, JSON.stringify(last), tx.now);
+    }
+    for (const result of results) await appendMessage(tx, claimed, result);
+    await tx.runs.update(active.runId, { attempts: 0 });
+    await tx.sessions.update(claimed.run.sessionKey, { updatedAt: tx.now });
+  });
+}
+
+async function appendMessage(
+  tx: WriteTx,
+  { run, session }: ClaimedRun,
+  message: AssistantMessage | ToolResultMessage,
+): Promise<void> {
+  await tx.entries.append({
+    sessionId: run.sessionId ?? session.sessionId,
+    entryId: randomUUID(),
+    type: 'message',
+    role: message.role,
+    runId: run.runId,
+    json: JSON.stringify(message),
+    createdAt: tx.now,
+  });
+}
+
+function toResult(call: ToolCallRow, outcome: ToolOutcome, now: number): ToolResultMessage {
+  return {
+    role: 'toolResult',
+    toolCallId: call.callId,
+    toolName: call.name,
+    content: [{ type: 'text', text: outcome.text }],
+    ...(outcome.details === undefined ? {} : { details: outcome.details }),
+    isError: outcome.isError,
+    timestamp: now,
+  };
+}

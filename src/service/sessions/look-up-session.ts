@@ -1,0 +1,99 @@
+/** The one look-up of A4: alias, exact key, sessionId, in this order, for every door. */
+import { canonicalKey, isUuid, mainKeyOf, parseKey } from '../../core/keys.ts';
+import type { Config } from '../../protocol/options/config.ts';
+import type { SessionRow } from '../../store/rows.ts';
+import type { ReadTx } from '../../store/store.ts';
+import { keySettings } from './key-settings.ts';
+
+/** A session that is there, or the main session of a configured agent whose row is not made yet. */
+export interface FoundSession {
+  type: 'session';
+  key: string;
+  agentId: string;
+  /** undefined = main session without a row; acceptance makes it */
+  session: SessionRow | undefined;
+  /** the transcript asked for: an older one of the key when an older sessionId was given */
+  sessionId: string | undefined;
+}
+export type LookUp =
+  | FoundSession
+  /** `agentId`: the agent that the text names, undefined when it names none */
+  /** `canonicalKey`: the key under which the session would be, when the text is a well-formed key */
+  | { type: 'missing'; what: string; agentId: string | undefined; canonicalKey?: string }
+  | { type: 'malformed'; error: string };
+
+/** Whose words `main` and `current` are. */
+export interface LookUpViewer {
+  agentId: string;
+  /** what `current` stands for; undefined = nothing */
+  currentKey: string | undefined;
+}
+
+/** Returns the session that a key or sessionId names. Says nothing about who may see it. */
+export async function lookUpSession(
+  tx: ReadTx,
+  config: Config,
+  { text, viewer }: { text: string; viewer: LookUpViewer },
+): Promise<LookUp> {
+  const given = text.trim();
+  const { mainKey, scope } = keySettings(config);
+  if (given.toLowerCase() === 'current' && viewer.currentKey !== undefined)
+    return lookUpKey(tx, config, { key: viewer.currentKey, name: given });
+  const canonical = canonicalKey(given, { mainKey, scope, agentId: viewer.agentId });
+  if (canonical.ok) {
+    const { key, agentId } = canonical;
+    const byKey = await lookUpKey(tx, config, { key, name: given, agentId });
+    if (byKey.type === 'session') return byKey;
+  }
+  const byId = await lookUpSessionId(tx, isUuid(given) ? given.toLowerCase() : given);
+  if (byId !== undefined) return byId;
+  if (canonical.ok) {
+    const { agentId, key } = canonical;
+    return { type: 'missing', what: `session "${given}"`, agentId, canonicalKey: key };
+  }
+  if (isUuid(given)) return { type: 'missing', what: `session "${given}"`, agentId: undefined };
+  return { type: 'malformed', error: canonical.error };
+}
+
+/** Returns the main session of an agent, with or without its row. */
+export function lookUpMain(tx: ReadTx, config: Config, agentId: string): Promise<LookUp> {
+  const { mainKey, scope, agentIds } = keySettings(config);
+  const id = agentId.trim().toLowerCase();
+  if (!agentIds.includes(id))
+    return Promise.resolve({ type: 'missing', what: `agent "${id}"`, agentId: id });
+  return lookUpKey(tx, config, { key: mainKeyOf(id, mainKey, scope), name: id, agentId: id });
+}
+
+async function lookUpKey(
+  tx: ReadTx,
+  config: Config,
+  { key, name, agentId }: { key: string; name: string; agentId?: string | undefined },
+): Promise<LookUp> {
+  const session = await tx.sessions.get(key);
+  const settings = keySettings(config);
+  if (session !== undefined) {
+    // agent:ops:cron:j1 names the job of ops; the bare row may belong to another agent
+    const isOther = agentId !== undefined && key !== 'global' && session.agentId !== agentId;
+    if (isOther) return { type: 'missing', what: `session "${name}"`, agentId };
+    return {
+      type: 'session',
+      key,
+      agentId: session.agentId,
+      session,
+      sessionId: session.sessionId,
+    };
+  }
+  const { form, agentId: named } = parseKey(key, settings);
+  const owner = form === 'global' ? settings.defaultAgentId : named;
+  if ((form === 'main' || form === 'global') && owner && settings.agentIds.includes(owner))
+    return { type: 'session', key, agentId: owner, session: undefined, sessionId: undefined };
+  return { type: 'missing', what: `session "${name}"`, agentId: agentId ?? named };
+}
+
+async function lookUpSessionId(tx: ReadTx, sessionId: string): Promise<FoundSession | undefined> {
+  const window = await tx.windows.get(sessionId);
+  if (window === undefined) return undefined;
+  const session = await tx.sessions.get(window.sessionKey);
+  if (session === undefined) return undefined;
+  return { type: 'session', key: session.key, agentId: session.agentId, session, sessionId };
+}

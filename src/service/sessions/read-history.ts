@@ -1,0 +1,135 @@
+/** `sessions_history` and its operator's view, `chat.history` (A8). */
+import { viewHistory } from '../../core/history-view.ts';
+import type { SessionCaller } from '../../core/caller.ts';
+import type {
+  PendingMessage,
+  SessionsHistoryAnswer,
+  SessionsHistoryArgs,
+  SessionsHistoryPage,
+} from '../../protocol/tools/session-tools.ts';
+import type { ReadTx } from '../../store/store.ts';
+import type { ServiceContext } from '../context.ts';
+import { readMessages } from './read-messages.ts';
+import { resolveTarget } from './resolve-target.ts';
+
+export const DEFAULT_HISTORY_LIMIT = 50;
+/** Accepted messages that an answer shows before the transcript catches up. */
+const PENDING_MAX = 20;
+/** How much of a pending text stays when the answer does not fit, in UTF-16 units. */
+const PENDING_TEXT_MAX = 500;
+
+/** Returns the newest messages of a session that the caller may see, oldest first. */
+export function readHistory(
+  { store, config: currentConfig }: Pick<ServiceContext, 'store' | 'config'>,
+  caller: SessionCaller,
+  args: SessionsHistoryArgs,
+): Promise<SessionsHistoryAnswer> {
+  const config = currentConfig();
+  return store.read(async (tx) => {
+    const address = { sessionKey: args.sessionKey };
+    const target = await resolveTarget(tx, { config, caller, address, verb: 'history' });
+    if (!target.ok) return { status: target.status, error: target.error };
+    const sessionId = target.sessionId ?? '';
+    const start = parseHistoryCursor(args.cursor, sessionId);
+    if (!start.ok) return { status: 'error', error: start.error };
+    return readPage(tx, {
+      key: target.key,
+      shownKey: target.shownKey,
+      sessionId,
+      isCurrent: target.sessionId === target.session?.sessionId,
+      includeTools: args.includeTools === true,
+      beforeSeq: start.beforeSeq,
+      limit: args.limit ?? DEFAULT_HISTORY_LIMIT,
+      maxBytes: config.tools.sessions_history.maxBytes,
+    });
+  });
+}
+
+export interface HistoryQuery {
+  key: string;
+  shownKey: string;
+  sessionId: string;
+  /** the key still points at this transcript, so what is accepted goes there */
+  isCurrent: boolean;
+  includeTools: boolean;
+  beforeSeq: number | undefined;
+  limit: number;
+  maxBytes: number;
+}
+
+/** Returns a page of one transcript that fits `maxBytes` as JSON. */
+export async function readPage(tx: ReadTx, query: HistoryQuery): Promise<SessionsHistoryPage> {
+  const { sessionId, includeTools, beforeSeq, limit } = query;
+  // one more than asked for tells whether there are older ones
+  const found = await readMessages(tx, { sessionId, includeTools, beforeSeq, limit: limit + 1 });
+  const placed = found.slice(-limit);
+  const messages = placed.map(({ message }) => message);
+  const all = query.isCurrent && beforeSeq === undefined ? await readPending(tx, query.key) : [];
+  const whole = viewHistory(messages, query.maxBytes - sizeOfFrame(query, all));
+  const pending = whole.truncated ? all.map(cutPending) : all;
+  const view = whole.truncated
+    ? viewHistory(messages, query.maxBytes - sizeOfFrame(query, pending))
+    : whole;
+  const oldest = placed[view.droppedMessages];
+  const hasMore = found.length > placed.length || view.droppedMessages > 0;
+  return {
+    sessionKey: query.shownKey,
+    sessionId,
+    messages: view.messages,
+    pending,
+    limitApplied: limit,
+    truncated: view.truncated,
+    droppedMessages: view.droppedMessages,
+    contentTruncated: view.contentTruncated || pending.some((shown, at) => shown !== all[at]),
+    contentRedacted: view.contentRedacted,
+    bytes: view.bytes,
+    hasMore,
+    ...(hasMore && oldest && { nextCursor: `${sessionId}.${oldest.seq}` }),
+  };
+}
+
+async function readPending(tx: ReadTx, sessionKey: string): Promise<PendingMessage[]> {
+  const inputs = await tx.inputs.pending(sessionKey, PENDING_MAX);
+  return inputs.map(({ inputId, text, acceptedAt }) => ({
+    runId: inputId,
+    message: text,
+    acceptedAt,
+    state: 'queued',
+  }));
+}
+
+function cutPending(pending: PendingMessage): PendingMessage {
+  const { message } = pending;
+  if (message.length <= PENDING_TEXT_MAX) return pending;
+  const kept = message.slice(0, PENDING_TEXT_MAX).toWellFormed();
+  return {
+    ...pending,
+    message: `${kept}… [cut: ${message.length - kept.length} of ${message.length} characters]`,
+  };
+}
+
+/** Size of everything in the answer but the messages, numbers at their longest. */
+function sizeOfFrame(query: HistoryQuery, pending: PendingMessage[]): number {
+  const flags =
+    'limitApplied truncated droppedMessages contentTruncated contentRedacted bytes hasMore nextCursor';
+  const names = { sessionKey: query.shownKey, sessionId: query.sessionId, messages: '', pending };
+  return Buffer.byteLength(JSON.stringify(names)) + flags.length + query.sessionId.length + 120;
+}
+
+function parseHistoryCursor(
+  cursor: string | undefined,
+  sessionId: string,
+): { ok: true; beforeSeq: number | undefined } | { ok: false; error: string } {
+  if (cursor === undefined) return { ok: true, beforeSeq: undefined };
+  const at = cursor.lastIndexOf('.');
+  const seq = cursor.slice(at + 1);
+  if (at < 1 || !/^[0-9]{1,15}$/.test(seq))
+    return { ok: false, error: 'cursor is not one of sessions_history; pass its nextCursor' };
+  if (cursor.slice(0, at) !== sessionId)
+    return {
+      ok: false,
+      error:
+        'cursor belongs to another transcript (another session, or one before a reset); leave it out to start over',
+    };
+  return { ok: true, beforeSeq: Number(seq) };
+}

@@ -1,0 +1,35 @@
+import type { SessionCaller } from '../../core/caller.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { Config } from '../../protocol/options/config.ts';
+import type { ReadTx } from '../../store/store.ts';
+import type { ServiceContext } from '../context.ts';
+import { keySettings } from './key-settings.ts';
+import { lookUpSession } from './look-up-session.ts';
+import type { FoundSession } from './look-up-session.ts';
+
+/** Returns the session that a door call acts as (A1). Rejects `not_found` or `invalid_request`. */
+export async function resolveCaller(
+  { store, config }: Pick<ServiceContext, 'store' | 'config'>,
+  sessionKey: string,
+): Promise<SessionCaller> {
+  const found = await store.read((tx) => lookUpForOperator(tx, config(), sessionKey));
+  if (found.session !== undefined && found.session.archivedAt !== null)
+    throw new GatewayError(
+      'invalid_request',
+      `session ${found.key} is archived and cannot act; use another sessionKey`,
+    );
+  return { type: 'session', sessionKey: found.key, agentId: found.agentId };
+}
+
+/** Returns the session that an operator's words name; `main` is the default agent's. Rejects as above. */
+export async function lookUpForOperator(
+  tx: ReadTx,
+  config: Config,
+  text: string,
+): Promise<FoundSession> {
+  const viewer = { agentId: keySettings(config).defaultAgentId, currentKey: undefined };
+  const found = await lookUpSession(tx, config, { text, viewer });
+  if (found.type === 'session') return found;
+  if (found.type === 'malformed') throw new GatewayError('invalid_request', found.error);
+  throw new GatewayError('not_found', `${found.what} not found; see sessions.list`);
+}
