@@ -59,6 +59,8 @@ export interface FakeModel {
   requests: RecordedRequest[];
   /** Makes the next `times` requests fail, once by default. */
   failNext(failure: Failure, times?: number): void;
+  /** Forgets the failures that no request has met yet. */
+  recover(): void;
   /** Keeps back the answers to the requests whose body contains the text, until they are released. */
   hold(text: string): HeldRequests;
   /** False leaves usage out of the answers. */
@@ -91,6 +93,9 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
     reportsUsage: true,
     failNext(failure, times = 1) {
       for (let count = 0; count < times; count += 1) failures.push(failure);
+    },
+    recover() {
+      failures.length = 0;
     },
     requestCount: (count) => until(() => fake.requests.length >= count),
     hold(text) {
