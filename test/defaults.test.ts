@@ -45,7 +45,10 @@ test('[DF2, BR-004] a list shows the session itself, says that it is restricted,
   for (const n of [1, 2, 3]) await world.say(`agent:main:discord:group:g${n}`, 'SAY: hi');
   const list = await world.tool('sessions_list', {});
   const { sessions, ...page } = list;
-  assert.deepEqual((sessions as { key: string }[]).map(({ key }) => key), ['main']);
+  assert.deepEqual(
+    (sessions as { key: string }[]).map(({ key }) => key),
+    ['main'],
+  );
   assert.deepEqual(page, {
     count: 1,
     limitApplied: 100,
@@ -63,7 +66,10 @@ test('[DF3] what a session spawned is in its reach, while it runs and afterwards
   await held.arrived();
   const listed = await world.tool('sessions_list', {});
   const row = (listed['sessions'] as Record<string, unknown>[]).find(({ key }) => key === childKey);
-  assert.deepEqual([row?.['state'], row?.['spawnedBy'], row?.['kind']], ['running', 'main', 'other']);
+  assert.deepEqual(
+    [row?.['state'], row?.['spawnedBy'], row?.['kind']],
+    ['running', 'main', 'other'],
+  );
   held.release();
   await world.quiet();
   const history = await world.tool('sessions_history', { sessionKey: childKey });

@@ -23,7 +23,10 @@ test('[EX6, BR-030] one turn means exactly one further turn after a reply of rou
   const world = await talking(t, 1);
   const { answer, exchange } = await ask(world, 'SAY: first');
   assert.deepEqual([answer?.['status'], answer?.['reply']], ['ok', 'first']);
-  assert.deepEqual(outlineOf(await world.history(A)).slice(-2), ['user: first', 'assistant: PONG 1']);
+  assert.deepEqual(outlineOf(await world.history(A)).slice(-2), [
+    'user: first',
+    'assistant: PONG 1',
+  ]);
   assert.deepEqual(
     [exchange?.state, exchange?.turns, exchange?.endReason, exchange?.latestReply],
     ['done', 1, 'max_turns', 'PONG 1'],
@@ -42,7 +45,9 @@ test('[EX8] the two sides alternate up to the limit, each turn with the provenan
   const { exchange } = await ask(world, 'SAY: first');
   assert.deepEqual([exchange?.turns, exchange?.endReason], [5, 'max_turns']);
   const sourcesOf = async (key: string) =>
-    usersOf(await world.history(key)).flatMap(({ provenance }) => provenance?.sourceSessionKey ?? []);
+    usersOf(await world.history(key)).flatMap(
+      ({ provenance }) => provenance?.sourceSessionKey ?? [],
+    );
   assert.deepEqual(await sourcesOf(A), [B, B, B]);
   assert.deepEqual(await sourcesOf(B), [A, A, A]);
   const hops = usersOf(await world.history(A)).flatMap(({ provenance }) => provenance?.hops ?? []);
@@ -89,13 +94,18 @@ test('[EX12] the announce goes to the chat of the target, once, and only when it
   for (const part of ['Agent-to-agent announce step', 'SAY: first', 'Your first reply', 'PONG 1']) {
     assert.ok(prompt.includes(part), part);
   }
-  assert.equal((world.model.requests.at(-1)?.body['tools'] as unknown[] | undefined)?.length ?? 0, 0);
+  assert.equal(
+    (world.model.requests.at(-1)?.body['tools'] as unknown[] | undefined)?.length ?? 0,
+    0,
+  );
 });
 
 test('[EX13] a target without a chat has no announce turn: no model call whose words go nowhere', async (t) => {
   const world = await talking(t, 1);
   await ask(world, 'SAY: first');
-  const prompts = world.model.requests.filter(({ raw }) => raw.includes('Agent-to-agent announce step'));
+  const prompts = world.model.requests.filter(({ raw }) =>
+    raw.includes('Agent-to-agent announce step'),
+  );
   assert.equal(prompts.length, 0);
 });
 
@@ -122,7 +132,10 @@ test('[EX16] a newer send of the same pair closes the older exchange', async (t)
   await world.quiet();
   const ids = (await world.toolAnswers(A)).map((answer) => String(answer['runId']));
   const ends = await world.store.read((tx) => Promise.all(ids.map((id) => tx.exchanges.get(id))));
-  assert.deepEqual(ends.map((end) => end?.endReason), ['superseded', 'max_turns']);
+  assert.deepEqual(
+    ends.map((end) => end?.endReason),
+    ['superseded', 'max_turns'],
+  );
 });
 
 test('[LP3, BR-031] a chain over three agents stops with an error that names the loop', async (t) => {
@@ -147,7 +160,11 @@ test('[LP3, BR-031] a chain over three agents stops with an error that names the
 test('[LP4, BR-155] a wait that would close a cycle is refused at once and names it', async (t) => {
   const world = await startWorld(t);
   const toA = call('sessions_send', { sessionKey: A, message: 'SAY: never', timeoutSeconds: 20 });
-  const toC = call('sessions_send', { sessionKey: 'agent:c:main', message: `${toA}`, timeoutSeconds: 20 });
+  const toC = call('sessions_send', {
+    sessionKey: 'agent:c:main',
+    message: `${toA}`,
+    timeoutSeconds: 20,
+  });
   const toB = call('sessions_send', { sessionKey: B, message: `${toC}`, timeoutSeconds: 20 });
   await world.say(A, toB);
   const [refused] = await world.toolAnswers('agent:c:main');
@@ -167,6 +184,9 @@ test('[LP5] notes count like messages: an agent cannot flood another with them',
   const note = call('sessions_send', { sessionKey: B, message: 'fyi', mode: 'note' });
   await world.say(A, `${note}\n${note}\n${note}\nSAY: ok`);
   const answers = await world.toolAnswers(A);
-  assert.deepEqual(answers.map(({ status }) => status), ['accepted', 'accepted', 'error']);
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    ['accepted', 'accepted', 'error'],
+  );
   assert.match(String(answers[2]?.['error']), /maxEdgeRepeats is 2/);
 });

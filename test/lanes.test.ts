@@ -35,13 +35,22 @@ test('[BR-022] sends to two sessions run side by side', async (t) => {
   ]);
   await held.arrived(2);
   held.release();
-  assert.deepEqual((await both).map(({ status, reply }) => [status, reply]), [['ok', 'b'], ['ok', 'c']]);
+  assert.deepEqual(
+    (await both).map(({ status, reply }) => [status, reply]),
+    [
+      ['ok', 'b'],
+      ['ok', 'c'],
+    ],
+  );
 });
 
 test('[BR-023] a run that waits for another holds no slot that others need', async (t) => {
   const world = await startWorld(t, { config: { agents: { defaults: { maxConcurrent: 1 } } } });
   const held = world.model.hold(ofSession(B));
-  const waiting = world.say(A, `${call('sessions_send', { sessionKey: B, message: 'SAY: b', maxTurns: 0 })}\nSAY: a`);
+  const waiting = world.say(
+    A,
+    `${call('sessions_send', { sessionKey: B, message: 'SAY: b', maxTurns: 0 })}\nSAY: a`,
+  );
   await held.arrived();
   assert.equal((await world.say(C, 'SAY: c'))['reply'], 'c', 'the one slot is free for a person');
   held.release();
@@ -88,7 +97,10 @@ test('[BR-157] messages of every door keep one order and never overlap', async (
   const ids = [running, accepted['runId'], (await waited)['runId'], (await agent).runId];
   const runs = [];
   for (const runId of ids) runs.push(await ended(world, runId));
-  assert.deepEqual(runs.map(({ reply }) => reply), ['0', '1', '2', '3']);
+  assert.deepEqual(
+    runs.map(({ reply }) => reply),
+    ['0', '1', '2', '3'],
+  );
   for (const [at, run] of runs.entries()) {
     if (at > 0) assert.ok(Number(run['startedAt']) >= Number(runs[at - 1]?.['endedAt']));
   }
@@ -104,7 +116,9 @@ async function pendingIn(world: TestWorld, sessionKey: string, count: number): P
 }
 
 test('[BR-145] messages that arrive as their target goes idle are never lost and never run twice', async (t) => {
-  const world = await startWorld(t, { config: { session: { agentToAgent: { maxPingPongTurns: 0 } } } });
+  const world = await startWorld(t, {
+    config: { session: { agentToAgent: { maxPingPongTurns: 0 } } },
+  });
   const count = 100;
   let sent = 0;
   const { promise: allSent, resolve } = Promise.withResolvers<void>();
@@ -119,7 +133,8 @@ test('[BR-145] messages that arrive as their target goes idle are never lost and
       data?: { phase?: string };
       sessionKey?: string;
     };
-    if (event === 'agent' && stream === 'lifecycle' && data?.phase === 'end' && sessionKey === B) next();
+    if (event === 'agent' && stream === 'lifecycle' && data?.phase === 'end' && sessionKey === B)
+      next();
   });
   next();
   await allSent;
@@ -127,7 +142,10 @@ test('[BR-145] messages that arrive as their target goes idle are never lost and
   const messages = await world.history(B);
   assert.deepEqual(
     outlineOf(messages),
-    Array.from({ length: count }, (_, at) => [`user: SAY: ${at + 1}`, `assistant: ${at + 1}`]).flat(),
+    Array.from({ length: count }, (_, at) => [
+      `user: SAY: ${at + 1}`,
+      `assistant: ${at + 1}`,
+    ]).flat(),
   );
   assert.deepEqual(await world.store.read((tx) => tx.runs.countByState()), { ok: count });
 });
@@ -142,7 +160,12 @@ for (const [what, failure, timeout, outcome] of breaks) {
     const world = await startWorld(t);
     world.model.failNext(...failure);
     const held = world.model.hold('r1');
-    const first = world.client.runAgent({ sessionKey: B, message: 'r1', timeout, idempotencyKey: '1' });
+    const first = world.client.runAgent({
+      sessionKey: B,
+      message: 'r1',
+      timeout,
+      idempotencyKey: '1',
+    });
     await held.arrived();
     const later = [await accept(world, B, 'SAY: m2'), await accept(world, B, 'SAY: m3')];
     held.release();
@@ -168,9 +191,13 @@ test('[BR-136] children run side by side up to the limit, and the next as one en
   const world = await startWorld(t, { config: { agents: { defaults: { subagents } } } });
   const first = world.model.hold(OF_CHILDREN);
   const children = [];
-  for (let n = 0; n < 8; n += 1) children.push(await world.tool('sessions_spawn', { task: `SAY: ${n}` }));
+  for (let n = 0; n < 8; n += 1)
+    children.push(await world.tool('sessions_spawn', { task: `SAY: ${n}` }));
   await first.arrived(4);
-  assert.deepEqual(await world.store.read((tx) => tx.runs.countByState()), { running: 4, queued: 4 });
+  assert.deepEqual(await world.store.read((tx) => tx.runs.countByState()), {
+    running: 4,
+    queued: 4,
+  });
   first.release();
   for (const { runId } of children) assert.equal((await ended(world, runId))['status'], 'ok');
   assert.equal(world.model.requests.length, 8);
@@ -179,7 +206,11 @@ test('[BR-136] children run side by side up to the limit, and the next as one en
 test('[BR-135] children that have ended, however they ended, do not count against the limit', async (t) => {
   const subagents = { maxChildrenPerAgent: 3 };
   const world = await startWorld(t, { config: { agents: { defaults: { subagents } } } });
-  const tasks = [{ task: 'SAY: ok' }, { task: 'FAIL: 400 no' }, { task: 'SLEEP: 60000', runTimeoutSeconds: 0.2 }];
+  const tasks = [
+    { task: 'SAY: ok' },
+    { task: 'FAIL: 400 no' },
+    { task: 'SLEEP: 60000', runTimeoutSeconds: 0.2 },
+  ];
   const outcomes = [];
   for (const args of tasks) {
     const { runId } = await world.tool('sessions_spawn', args);

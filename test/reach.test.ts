@@ -8,13 +8,12 @@ import { test } from 'node:test';
 import type { GatewayError } from '../src/protocol/errors.ts';
 import { textOf } from '../src/protocol/message.ts';
 import type { Logger } from '../src/util/logger.ts';
-import { call, startWorld, usersOf, type TestWorld } from './helpers/test-world.ts';
+import { call, keysOf, startWorld, usersOf, type TestWorld } from './helpers/test-world.ts';
 
 type Json = Record<string, unknown>;
 
 const A = 'agent:a:main';
 const B = 'agent:b:main';
-const OF_CHILDREN = 'You are a sub-agent';
 const MISSING_ID = '00000000-0000-4000-8000-000000000000';
 
 /** Sub-agents that may list, read and send, under the default visibility. */
@@ -40,7 +39,12 @@ async function startFamily(world: TestWorld) {
 /** Everything about the sessions that a call could have changed. */
 const stateOf = (world: TestWorld) =>
   world.store.read(async (tx) => ({
-    rows: await tx.sessions.scan({ scope: { type: 'everything' }, archived: false, cursor: undefined, limit: 100 }),
+    rows: await tx.sessions.scan({
+      scope: { type: 'everything' },
+      archived: false,
+      cursor: undefined,
+      limit: 100,
+    }),
     runs: await tx.runs.countByState(),
   }));
 
@@ -62,7 +66,7 @@ test('[BR-059, BR-174] a child reaches neither its parent nor its sibling with a
     }
   }
   const list = await world.tool('sessions_list', { messageLimit: 5 }, child);
-  assert.deepEqual((list['sessions'] as Json[]).map(({ key }) => key), [child]);
+  assert.deepEqual(keysOf(list), [child]);
   assert.doesNotMatch(JSON.stringify(list['sessions']), /secret of (the parent|two)/);
   assert.deepEqual(await stateOf(world), before);
 });
@@ -92,12 +96,24 @@ test('[BR-060] no spelling gets around the guard, and none tells what exists', a
   const refusal = await world.tool('sessions_history', { sessionKey: A }, child);
   assert.equal(refusal['status'], 'forbidden');
   for (const sessionKey of spellings) {
-    assert.deepEqual(await world.tool('sessions_history', { sessionKey }, child), refusal, sessionKey);
+    assert.deepEqual(
+      await world.tool('sessions_history', { sessionKey }, child),
+      refusal,
+      sessionKey,
+    );
     const sent = await world.tool('sessions_send', { sessionKey, message: 'x' }, child);
     assert.deepEqual(sent, refusal, sessionKey);
   }
-  for (const address of [{ label: 'two' }, { label: 'none' }, { agentId: 'a' }, { agentId: 'ghost' }]) {
-    assert.deepEqual(await world.tool('sessions_send', { ...address, message: 'x' }, child), refusal);
+  for (const address of [
+    { label: 'two' },
+    { label: 'none' },
+    { agentId: 'a' },
+    { agentId: 'ghost' },
+  ]) {
+    assert.deepEqual(
+      await world.tool('sessions_send', { ...address, message: 'x' }, child),
+      refusal,
+    );
   }
 });
 
@@ -110,17 +126,21 @@ test('[BR-061] by default the chats of two people in one agent are closed to eac
   await world.say(u1, 'SAY: one');
   await world.say(u2, 'SAY: two');
   const list = await world.tool('sessions_list', {}, u1);
-  assert.deepEqual((list['sessions'] as Json[]).map(({ key }) => key), [u1]);
+  assert.deepEqual(keysOf(list), [u1]);
   const refusal = await world.tool('sessions_history', { sessionKey: u2 }, u1);
   assert.equal(refusal['status'], 'forbidden');
-  assert.deepEqual(await world.tool('sessions_send', { sessionKey: u2, message: 'x' }, u1), refusal);
+  assert.deepEqual(
+    await world.tool('sessions_send', { sessionKey: u2, message: 'x' }, u1),
+    refusal,
+  );
   assert.equal((await world.history(u2)).length, 2);
 });
 
 test('[BR-062] a name that looks like a path is a session to no door, and touches no file', async (t) => {
   const world = await startWorld(t, { config: { tools: { sessions: { visibility: 'all' } } } });
   const { stateDir } = world.gateway;
-  const filesOf = (folder: string) => readdirSync(folder, { recursive: true }).map(String).toSorted();
+  const filesOf = (folder: string) =>
+    readdirSync(folder, { recursive: true }).map(String).toSorted();
   const before = filesOf(stateDir);
   const names = [
     '../../etc/passwd',
@@ -214,7 +234,10 @@ test('[BR-071] the token of the gateway is in no row, log, prompt or answer', as
   ] as const) {
     answers.push(await world.tool(tool, args));
   }
-  await world.say(A, `${call('exec', { command: 'env; cat trunkline.json ../trunkline.json' })}\nSAY: ok`);
+  await world.say(
+    A,
+    `${call('exec', { command: 'env; cat trunkline.json ../trunkline.json' })}\nSAY: ok`,
+  );
   await world.quiet();
   answers.push(await world.history(A), await world.client.request('status'));
   const seen = [...lines, JSON.stringify(answers), JSON.stringify(world.model.requests)];
@@ -251,7 +274,9 @@ test('[BR-094] with allowAgents "*" only configured agents are there to spawn un
   const world = await startWorld(t, {
     agents: false,
     config: {
-      agents: { list: [{ id: 'main', default: true, subagents: { allowAgents: ['*'] } }, { id: 'coder' }] },
+      agents: {
+        list: [{ id: 'main', default: true, subagents: { allowAgents: ['*'] } }, { id: 'coder' }],
+      },
     },
   });
   const before = await stateOf(world);
@@ -269,7 +294,10 @@ test('[BR-094] with allowAgents "*" only configured agents are there to spawn un
 test('[BR-146] a child that may send reaches its parent, which is told who speaks', async (t) => {
   const world = await startWorld(t, {
     config: {
-      tools: { sessions: { visibility: 'agent' }, subagents: { tools: { allow: ['sessions_send'] } } },
+      tools: {
+        sessions: { visibility: 'agent' },
+        subagents: { tools: { allow: ['sessions_send'] } },
+      },
     },
   });
   const task = `${call('sessions_send', { sessionKey: 'main', message: 'SAY: noted', maxTurns: 0 })}\nSAY: done`;
@@ -298,7 +326,10 @@ test('[BR-194, BR-141] the sub-agent tools of the configuration are those it get
   const childKey = String(childSessionKey);
   await world.quiet();
   const [list, spawn] = await world.toolAnswers(childKey);
-  assert.deepEqual((list?.['sessions'] as Json[]).map(({ key }) => key), [childKey]);
+  assert.deepEqual(
+    (list?.['sessions'] as Json[]).map(({ key }) => key),
+    [childKey],
+  );
   assert.equal(spawn?.['status'], 'forbidden');
   assert.match(String(spawn?.['error']), /sessions_spawn/);
   const sessions = await world.store.read((tx) => tx.sessions.count());

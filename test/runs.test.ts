@@ -16,10 +16,17 @@ import { call, startWorld } from './helpers/test-world.ts';
 const HOUR_MS = 3_600_000;
 
 /** A state directory with one run that was accepted `ageMs` ago and never started. */
-async function stateWithOldRun(ageMs: number, attempts = 0): Promise<{ stateDir: string; runId: string }> {
+async function stateWithOldRun(
+  ageMs: number,
+  attempts = 0,
+): Promise<{ stateDir: string; runId: string }> {
   const stateDir = mkdtempSync(join(tmpdir(), 'old-run-'));
   const clock = { now: () => Date.now() - ageMs };
-  const store = openSqliteStore({ path: join(stateDir, 'trunkline.db'), clock, logger: silentLogger });
+  const store = openSqliteStore({
+    path: join(stateDir, 'trunkline.db'),
+    clock,
+    logger: silentLogger,
+  });
   const runId = randomUUID();
   const sessionKey = 'agent:main:main';
   await store.write('prepare', async (tx) => {
@@ -40,13 +47,20 @@ async function stateWithOldRun(ageMs: number, attempts = 0): Promise<{ stateDir:
     const fence = { sessionKey, owner: 'an earlier process', epoch: lane?.epoch ?? 0 };
     const session = await tx.sessions.get(sessionKey);
     await tx.lanes.setCurrent(fence, runId, 'running');
-    await tx.runs.update(runId, { state: 'running', attempts, sessionId: session?.sessionId ?? '' });
+    await tx.runs.update(runId, {
+      state: 'running',
+      attempts,
+      sessionId: session?.sessionId ?? '',
+    });
   });
   await store.close();
   return { stateDir, runId };
 }
 
-async function outcomeAfterStart(stateDir: string, runId: string): Promise<Record<string, unknown>> {
+async function outcomeAfterStart(
+  stateDir: string,
+  runId: string,
+): Promise<Record<string, unknown>> {
   const gateway = await startGateway({ stateDir, port: 0, env: {}, logger: silentLogger });
   const client = await connectGateway({ url: gateway.url, token: gateway.token });
   const answer = await client.request('agent.wait', { runId, timeoutMs: 10_000 });
@@ -75,7 +89,10 @@ test('[RU4] a run that its process died of recovery.maxAttempts times ends as an
 
 test('[RU5, BR-023] a run that waits for another holds no slot: others of its class go on meanwhile', async (t) => {
   const world = await startWorld(t, { config: { agents: { defaults: { maxConcurrent: 1 } } } });
-  const slow = call('sessions_send', { sessionKey: 'agent:b:main', message: 'SLEEP: 4000\nSAY: slow' });
+  const slow = call('sessions_send', {
+    sessionKey: 'agent:b:main',
+    message: 'SLEEP: 4000\nSAY: slow',
+  });
   const order: string[] = [];
   const waiting = world.say('agent:a:main', `${slow}\nSAY: a`).then(() => order.push('a'));
   // The model sees b's turn: a waits from here on.
@@ -91,15 +108,23 @@ test('[RU6, BR-022] messages to different sessions run side by side', async (t) 
     world.tool('sessions_send', { sessionKey: key, message: 'SLEEP: 1000\nSAY: x' });
   const both = Promise.all([send('agent:b:main'), send('agent:c:main')]);
   await world.model.requestCount(2);
-  const running = await world.client.request<{ sessions: { state: string }[] }>('sessions.list', { state: 'running' });
+  const running = await world.client.request<{ sessions: { state: string }[] }>('sessions.list', {
+    state: 'running',
+  });
   assert.equal(running.sessions.length, 2);
-  assert.deepEqual((await both).map(({ status }) => status), ['ok', 'ok']);
+  assert.deepEqual(
+    (await both).map(({ status }) => status),
+    ['ok', 'ok'],
+  );
 });
 
 test('[RU7] runTimeoutSeconds 0 means no limit, also where a default is set', async (t) => {
   const config = { agents: { defaults: { subagents: { runTimeoutSeconds: 0.2 } } } };
   const world = await startWorld(t, { config });
-  const spawned = await world.tool('sessions_spawn', { task: 'SLEEP: 600\nSAY: done', runTimeoutSeconds: 0 });
+  const spawned = await world.tool('sessions_spawn', {
+    task: 'SLEEP: 600\nSAY: done',
+    runTimeoutSeconds: 0,
+  });
   const limited = await world.tool('sessions_spawn', { task: 'SLEEP: 600\nSAY: done' });
   const outcomeOf = async (answer: Record<string, unknown>) =>
     (await world.client.request('agent.wait', { runId: answer['runId'] }))['outcome'];
@@ -119,7 +144,10 @@ test('[RU8] a call that is planned when the time limit is hit has no effect', as
   assert.equal(ended.outcome, 'timeout');
   await world.quiet();
   const states = await world.store.read((tx) => tx.toolCalls.ofRun(ended.runId));
-  assert.deepEqual(states.slice(1).map(({ state }) => state), ['planned', 'planned']);
+  assert.deepEqual(
+    states.slice(1).map(({ state }) => state),
+    ['planned', 'planned'],
+  );
   assert.equal(await world.store.read((tx) => tx.sessions.count()), 3);
   assert.equal(existsSync(join(world.gateway.stateDir, 'workspace', 'late.txt')), false);
 });

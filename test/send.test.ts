@@ -21,7 +21,11 @@ test('[SS1] a send that is answered in time is `ok` with the reply and the outco
 
 test('[SS2] timeoutSeconds 0 answers `accepted` at once and the run goes on', async (t) => {
   const world = await startWorld(t);
-  const answer = await world.tool('sessions_send', { sessionKey: B, message: 'SAY: later', timeoutSeconds: 0 });
+  const answer = await world.tool('sessions_send', {
+    sessionKey: B,
+    message: 'SAY: later',
+    timeoutSeconds: 0,
+  });
   assert.equal(answer['status'], 'accepted');
   assert.equal(answer['messageState'], 'queued');
   await world.quiet();
@@ -50,7 +54,11 @@ test('[SS3, BR-017] an elapsed wait says that the run goes on; the message stand
 test('[SS4, BR-020] a failing target is `error` with its cause, not a timeout', async (t) => {
   const world = await startWorld(t);
   world.model.failNext({ kind: 'status', status: 429 }, 20);
-  const answer = await world.tool('sessions_send', { sessionKey: B, message: 'm', timeoutSeconds: 10 });
+  const answer = await world.tool('sessions_send', {
+    sessionKey: B,
+    message: 'm',
+    timeoutSeconds: 10,
+  });
   assert.equal(answer['status'], 'error');
   assert.equal(answer['outcome'], 'error');
   assert.match(String(answer['error']), /429/);
@@ -67,8 +75,18 @@ test('[SS5, BR-027] retries of the model call never append the message again', a
 test('[SS6, BR-032, BR-106] nobody sends to itself, by any spelling, and nothing is stored', async (t) => {
   const world = await startWorld(t);
   const row = await world.store.read((tx) => tx.sessions.get('agent:a:main'));
-  for (const sessionKey of ['agent:a:main', 'main', 'current', 'AGENT:A:MAIN', String(row?.sessionId)]) {
-    const answer = await world.tool('sessions_send', { sessionKey, message: 'x', timeoutSeconds: 2 });
+  for (const sessionKey of [
+    'agent:a:main',
+    'main',
+    'current',
+    'AGENT:A:MAIN',
+    String(row?.sessionId),
+  ]) {
+    const answer = await world.tool('sessions_send', {
+      sessionKey,
+      message: 'x',
+      timeoutSeconds: 2,
+    });
     assert.equal(answer['status'], 'error', sessionKey);
     assert.match(String(answer['error']), /cannot send to self/);
   }
@@ -81,7 +99,10 @@ test('[SS6, BR-032, BR-106] nobody sends to itself, by any spelling, and nothing
 
 test('[SS7] the message is stored with the provenance that the gateway gives it', async (t) => {
   const world = await startWorld(t);
-  await world.say('main', `${call('sessions_send', { sessionKey: B, message: 'SAY: x' })}\nSAY: ok`);
+  await world.say(
+    'main',
+    `${call('sessions_send', { sessionKey: B, message: 'SAY: x' })}\nSAY: ok`,
+  );
   const [primary] = usersOf(await world.history(B));
   const { rootRunId, ...provenance } = primary!.provenance!;
   assert.equal(typeof rootRunId, 'string');
@@ -98,7 +119,10 @@ test('[SS7] the message is stored with the provenance that the gateway gives it'
 test('[SS8, BR-035] the target is told the exact key of the requester, in memory only', async (t) => {
   const world = await startWorld(t);
   const requester = 'agent:a:whatsapp:group:G1@x';
-  await world.say(requester, `${call('sessions_send', { sessionKey: B, message: 'SAY: x' })}\nSAY: ok`);
+  await world.say(
+    requester,
+    `${call('sessions_send', { sessionKey: B, message: 'SAY: x' })}\nSAY: ok`,
+  );
   const primary = world.model.requests.find(({ raw }) => raw.includes('to agent:b:main'));
   assert.ok(primary?.raw.includes(`from ${requester} (whatsapp)`));
   await world.quiet();
@@ -120,14 +144,22 @@ test('[SS9] the same key and content give the first answer, other content is ref
 
 test('[SS10] a note joins the next turn of the target and starts none', async (t) => {
   const world = await startWorld(t);
-  const note = await world.tool('sessions_send', { sessionKey: B, message: 'by the way', mode: 'note' });
+  const note = await world.tool('sessions_send', {
+    sessionKey: B,
+    message: 'by the way',
+    mode: 'note',
+  });
   assert.equal(note['status'], 'accepted');
   await world.quiet();
   assert.deepEqual(await world.history(B), []);
   const pending = await world.client.request('agent.wait', { runId: note['runId'], timeoutMs: 10 });
   assert.equal(pending['messageState'], 'queued');
   await world.say(B, 'SAY: hi');
-  assert.deepEqual(outlineOf(await world.history(B)), ['user: by the way', 'user: SAY: hi', 'assistant: hi']);
+  assert.deepEqual(outlineOf(await world.history(B)), [
+    'user: by the way',
+    'user: SAY: hi',
+    'assistant: hi',
+  ]);
   const done = await world.client.request('agent.wait', { runId: note['runId'] });
   assert.equal(done['status'], 'ok');
 });
@@ -147,9 +179,13 @@ test('[SS11] a send to a denied session is refused before anything is stored, at
 
 test('[SS12] a target that is busy takes the message in its own order', async (t) => {
   const world = await startWorld(t);
-  const send = (message: string) => world.tool('sessions_send', { sessionKey: B, message, timeoutSeconds: 10 });
+  const send = (message: string) =>
+    world.tool('sessions_send', { sessionKey: B, message, timeoutSeconds: 10 });
   const answers = await Promise.all([send('SLEEP: 200\nSAY: 1'), send('SAY: 2'), send('SAY: 3')]);
-  assert.deepEqual(answers.map((answer) => answer['status']), ['ok', 'ok', 'ok']);
+  assert.deepEqual(
+    answers.map((answer) => answer['status']),
+    ['ok', 'ok', 'ok'],
+  );
   const roles = (await world.history(B)).map((message) => message.role);
   assert.deepEqual(roles, ['user', 'assistant', 'user', 'assistant', 'user', 'assistant']);
 });
@@ -158,6 +194,10 @@ test('[SS13] a turn without visible text is `ok` with an empty reply that says s
   const world = await startWorld(t);
   for (const script of ['EMPTY', 'SAY: NO_REPLY']) {
     const answer = await world.tool('sessions_send', { sessionKey: B, message: script });
-    assert.deepEqual([answer['status'], answer['reply'], answer['noReply']], ['ok', '', true], script);
+    assert.deepEqual(
+      [answer['status'], answer['reply'], answer['noReply']],
+      ['ok', '', true],
+      script,
+    );
   }
 });

@@ -5,7 +5,14 @@ import type { Message } from '../src/protocol/message.ts';
 import { openSqliteStore } from '../src/store/sqlite/open-sqlite-store.ts';
 import { silentLogger } from '../src/util/logger.ts';
 import { databaseOf, openGateway } from './helpers/open-gateway.ts';
-import { call, outlineOf, startWorld, usersOf, type TestWorld } from './helpers/test-world.ts';
+import {
+  call,
+  keysOf,
+  outlineOf,
+  startWorld,
+  usersOf,
+  type TestWorld,
+} from './helpers/test-world.ts';
 
 type Json = Record<string, unknown>;
 
@@ -20,7 +27,10 @@ async function rowOf(world: TestWorld, key: string): Promise<Json> {
 }
 
 test('[BR-034] a send, its exchange and a tool call leave the last route of the target alone', async (t) => {
-  const world = await startWorld(t, { talk: true, config: { session: { agentToAgent: { maxPingPongTurns: 2 } } } });
+  const world = await startWorld(t, {
+    talk: true,
+    config: { session: { agentToAgent: { maxPingPongTurns: 2 } } },
+  });
   await world.client.runAgent({
     sessionKey: B,
     message: 'SAY: hi',
@@ -73,7 +83,10 @@ test('[BR-204] a parent reads how far its child is, while the child works', asyn
   const second = world.model.hold('Wrote 1 bytes');
   first.release();
   await second.arrived();
-  const history = await world.tool('sessions_history', { sessionKey: childKey, includeTools: true });
+  const history = await world.tool('sessions_history', {
+    sessionKey: childKey,
+    includeTools: true,
+  });
   assert.deepEqual(outlineOf(history['messages'] as Message[]).slice(1), [
     'assistant: →write',
     'toolResult: Wrote 1 bytes to x.txt.',
@@ -131,7 +144,10 @@ test('[BR-166] an activeMinutes that is no time is refused, never an empty list'
   for (const activeMinutes of [0, -1, 'x', '60']) {
     const answer = await world.tool('sessions_list', { activeMinutes });
     assert.equal(answer['status'], 'error');
-    assert.match(String(answer['error']), /activeMinutes of sessions_list must be a number above 0/);
+    assert.match(
+      String(answer['error']),
+      /activeMinutes of sessions_list must be a number above 0/,
+    );
   }
 });
 
@@ -148,20 +164,28 @@ test('[BR-006] rows are filtered by agent and age, newest first', async (t) => {
     await tx.sessions.update(B, { updatedAt: now - 2 * hour });
   });
   const list = await world.tool('sessions_list', { agentId: 'b', activeMinutes: 60 });
-  assert.deepEqual((list['sessions'] as Json[]).map(({ key }) => key), ['agent:b:cli:3', 'agent:b:cli:1']);
+  assert.deepEqual(keysOf(list), ['agent:b:cli:3', 'agent:b:cli:1']);
   const other = await world.tool('sessions_list', { agentId: 'b', newerThanMinutes: 60 });
   assert.match(String(other['error']), /unknown parameter "newerThanMinutes".*activeMinutes/);
 });
 
 test('[BR-162] a model that breaks off within a tool call leaves a session that goes on', async (t) => {
   const world = await startWorld(t);
-  world.model.failNext({ kind: 'cut-tool-call', name: 'write', argumentsStart: '{"path":"\u0001\u0000', text: 'I will' });
+  world.model.failNext({
+    kind: 'cut-tool-call',
+    name: 'write',
+    argumentsStart: '{"path":"\u0001\u0000',
+    text: 'I will',
+  });
   assert.equal((await world.say(B, 'SAY: x'))['outcome'], 'error');
   assert.equal((await world.say(B, 'SAY: next'))['reply'], 'next');
   const messages = await world.history(B);
   assert.equal(usersOf(messages).length, 2);
   assert.doesNotMatch(JSON.stringify(messages), /toolCall|\\u0000/);
-  const sent = world.model.requests.at(-1)?.body['messages'] as { role: string; tool_calls?: unknown }[];
+  const sent = world.model.requests.at(-1)?.body['messages'] as {
+    role: string;
+    tool_calls?: unknown;
+  }[];
   assert.ok(sent.every((message) => message.tool_calls === undefined));
   assert.deepEqual(sent.map(({ role }) => role).slice(-3), ['user', 'assistant', 'user']);
 });
@@ -196,7 +220,11 @@ test('[BR-007] a session that a dead process left running is idle after a start,
   await again.client.runAgent({ sessionKey: A, message: 'SAY: x', idempotencyKey: 'a' });
   const list = await again.client.request<{ sessions: Json[] }>('sessions.list', {});
   assert.equal(list.sessions.find(({ key }) => key === B)?.['state'], 'idle');
-  const final = await again.client.runAgent({ sessionKey: B, message: 'SAY: after', idempotencyKey: 'k' });
+  const final = await again.client.runAgent({
+    sessionKey: B,
+    message: 'SAY: after',
+    idempotencyKey: 'k',
+  });
   assert.equal(final.status, 'ok');
   await again.close();
 });
@@ -205,13 +233,19 @@ test('[BR-220] in global scope the one shared session is `main` to all, and `glo
   const world = await startWorld(t, {
     config: {
       session: { scope: 'global' },
-      tools: { subagents: { tools: { allow: ['sessions_send', 'sessions_history', 'sessions_list'] } } },
+      tools: {
+        subagents: { tools: { allow: ['sessions_send', 'sessions_history', 'sessions_list'] } },
+      },
     },
   });
   await world.say('main', 'SAY: shared');
   for (const from of ['main', 'agent:b:main']) {
-    const list = await world.tool('sessions_list', { includeGlobal: true, includeUnknown: true }, from);
-    const keys = (list['sessions'] as Json[]).map(({ key }) => key);
+    const list = await world.tool(
+      'sessions_list',
+      { includeGlobal: true, includeUnknown: true },
+      from,
+    );
+    const keys = keysOf(list);
     assert.deepEqual(keys, ['main']);
   }
   for (const sessionKey of ['global', 'unknown', 'GLOBAL']) {
@@ -222,6 +256,13 @@ test('[BR-220] in global scope the one shared session is `main` to all, and `glo
   const { childSessionKey } = await world.tool('sessions_spawn', { task });
   await world.quiet();
   const [answer] = await world.toolAnswers(String(childSessionKey));
-  assert.deepEqual([answer?.['status'], answer?.['reply'], answer?.['sessionKey']], ['ok', 'heard', 'main']);
-  assert.equal(await world.store.read((tx) => tx.sessions.count()), 2, 'the shared one and the child');
+  assert.deepEqual(
+    [answer?.['status'], answer?.['reply'], answer?.['sessionKey']],
+    ['ok', 'heard', 'main'],
+  );
+  assert.equal(
+    await world.store.read((tx) => tx.sessions.count()),
+    2,
+    'the shared one and the child',
+  );
 });

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { textOf } from '../src/protocol/message.ts';
-import { call, startWorld, usersOf, type TestWorld, type WorldOptions } from './helpers/test-world.ts';
+import {
+  call,
+  startWorld,
+  usersOf,
+  type TestWorld,
+  type WorldOptions,
+} from './helpers/test-world.ts';
 import type { TestContext } from 'node:test';
 
 const A = 'agent:a:main';
@@ -44,13 +50,19 @@ test('[AN1, BR-077] the result is announced once: to the chat, and as a note in 
   assert.match(announce?.text ?? '', /^Status: success\nResult: forty-two\n\nStats: runtime /);
   assert.ok(announce?.text.includes(`sessionKey ${childKey}`));
   await world.say(A, 'SAY: next');
-  const notes = usersOf(await world.history(A)).filter(({ provenance }) => provenance !== undefined);
-  assert.deepEqual(notes.map((note) => textOf(note)), [announce?.text]);
+  const notes = usersOf(await world.history(A)).filter(
+    ({ provenance }) => provenance !== undefined,
+  );
+  assert.deepEqual(
+    notes.map((note) => textOf(note)),
+    [announce?.text],
+  );
   assert.equal(notes[0]?.provenance?.sourceSessionKey, childKey);
 });
 
 test('[AN2] exactly ANNOUNCE_SKIP posts nothing at all', async (t) => {
-  const rewrite = (text: string) => (text.includes('[Announce step') ? 'SAY: ANNOUNCE_SKIP' : undefined);
+  const rewrite = (text: string) =>
+    text.includes('[Announce step') ? 'SAY: ANNOUNCE_SKIP' : undefined;
   const world = await startWorld(t, { rewrite });
   const { childKey, announces } = await spawn(world, { task: 'SAY: quiet' });
   assert.deepEqual(announces, []);
@@ -69,7 +81,10 @@ test('[AN3, BR-118] a failed child is announced with its error, without an annou
 test('[AN4, BR-045] a child that never ends is stopped at its limit and announced with Status timeout', async (t) => {
   const world = await startWorld(t);
   world.model.failNext({ kind: 'hang' }, 0);
-  const { answer, announces } = await spawn(world, { task: 'SLEEP: 60000', runTimeoutSeconds: 0.3 });
+  const { answer, announces } = await spawn(world, {
+    task: 'SLEEP: 60000',
+    runTimeoutSeconds: 0.3,
+  });
   const wait = await world.client.request('agent.wait', { runId: answer['runId'] });
   assert.deepEqual([wait['status'], wait['outcome']], ['timeout', 'timeout']);
   assert.equal(announces.length, 1);
@@ -98,7 +113,10 @@ test('[AN7] without a chat the result goes to the transcript alone, and the row 
   assert.equal(answer['status'], 'accepted');
   await world.quiet();
   const rows = await world.store.read((tx) => tx.deliveries.ofSession(A, 10));
-  assert.deepEqual(rows.map(({ state, reason }) => [state, reason]), [['suppressed', 'no_route']]);
+  assert.deepEqual(
+    rows.map(({ state, reason }) => [state, reason]),
+    [['suppressed', 'no_route']],
+  );
   const notes = await world.store.read((tx) => tx.inputs.pending(A, 10));
   assert.equal(notes.length, 1);
 });
@@ -131,7 +149,10 @@ test('[SP2, BR-092] only agents of the allow list are accepted, and the error na
     config: { agents: { list: [{ id: 'main' }, { id: 'coding' }, { id: 'sec' }] } },
   });
   const listed = await world.tool('agents_list', {});
-  assert.deepEqual((listed['agents'] as { id: string }[]).map(({ id }) => id), ['main']);
+  assert.deepEqual(
+    (listed['agents'] as { id: string }[]).map(({ id }) => id),
+    ['main'],
+  );
   const refused = await world.tool('sessions_spawn', { task: 'x', agentId: 'coding' });
   assert.equal(refused['status'], 'forbidden');
   assert.match(String(refused['error']), /agents\.list\[\]\.subagents\.allowAgents.*allowed: main/);
@@ -143,7 +164,12 @@ const refusals: [string, Record<string, unknown>, WorldOptions, RegExp][] = [
   ['an unknown model', { model: 'nope/x' }, {}, /nope/],
   ['an unknown agent', { agentId: 'ghost' }, {}, /ghost may not be spawned/],
   ['a thread, which is not supported yet', { thread: true }, {}, /thread/],
-  ['a missing agentId where one is required', {}, { config: { agents: { defaults: { subagents: { requireAgentId: true } } } } }, /requireAgentId/],
+  [
+    'a missing agentId where one is required',
+    {},
+    { config: { agents: { defaults: { subagents: { requireAgentId: true } } } } },
+    /requireAgentId/,
+  ],
 ];
 for (const [what, args, options, expected] of refusals) {
   test(`[SP3] a spawn with ${what} is refused and leaves nothing`, async (t) => {
@@ -162,17 +188,26 @@ for (const [what, args, options, expected] of refusals) {
 
 test('[SP4, BR-141] a sub-agent is offered no session tools, and may not spawn even when it names one', async (t) => {
   const world = await startWorld(t);
-  const { childKey } = await spawn(world, { task: call('sessions_spawn', { task: 'SAY: grandchild' }) });
+  const { childKey } = await spawn(world, {
+    task: call('sessions_spawn', { task: 'SAY: grandchild' }),
+  });
   const request = world.model.requests.find(({ raw }) => raw.includes('You are a sub-agent'));
-  const names = (request?.body['tools'] as { function: { name: string } }[]).map((tool) => tool.function.name);
+  const names = (request!.body['tools'] as { function: { name: string } }[]).map(
+    (tool) => tool.function.name,
+  );
   assert.deepEqual(names.toSorted(), ['edit', 'exec', 'read', 'write']);
-  const children = await world.store.read((tx) => tx.sessions.scan({
-    scope: { type: 'tree', ancestorKey: childKey, rootKey: A },
-    archived: false,
-    cursor: undefined,
-    limit: 10,
-  }));
-  assert.deepEqual(children.map(({ key }) => key), [childKey]);
+  const children = await world.store.read((tx) =>
+    tx.sessions.scan({
+      scope: { type: 'tree', ancestorKey: childKey, rootKey: A },
+      archived: false,
+      cursor: undefined,
+      limit: 10,
+    }),
+  );
+  assert.deepEqual(
+    children.map(({ key }) => key),
+    [childKey],
+  );
 });
 
 test('[SP5, BR-134] the limit of active children holds under a burst', async (t) => {
@@ -182,7 +217,10 @@ test('[SP5, BR-134] the limit of active children holds under a burst', async (t)
   );
   const answers = await Promise.all(burst);
   assert.equal(answers.filter(({ status }) => status === 'accepted').length, 5);
-  assert.match(String(answers.find(({ status }) => status === 'forbidden')?.['error']), /maxChildrenPerAgent is 5/);
+  assert.match(
+    String(answers.find(({ status }) => status === 'forbidden')?.['error']),
+    /maxChildrenPerAgent is 5/,
+  );
   await world.quiet();
   const again = await world.tool('sessions_spawn', { task: 'SAY: x' });
   assert.equal(again['status'], 'accepted');

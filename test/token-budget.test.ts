@@ -15,7 +15,9 @@ const apis: { api: string; path: string; nameOf: (tool: Record<string, never>) =
 ];
 
 /** The bytes of the first request of an agent that says hello, with nothing but defaults. */
-async function bareRequest(world: TestWorld): Promise<{ raw: string; tools: Record<string, never>[] }> {
+async function bareRequest(
+  world: TestWorld,
+): Promise<{ raw: string; tools: Record<string, never>[] }> {
   await world.say('main', 'hi');
   const [request] = world.model.requests;
   const { raw, body } = request!;
@@ -36,7 +38,9 @@ for (const { api, path, nameOf } of apis) {
     const world = await startWorld(t, { agents: false, provider: { api, path } });
     const { raw, tools } = await bareRequest(world);
     const names: readonly string[] = SESSION_TOOL_NAMES;
-    const bytes = tools.filter((tool) => names.includes(nameOf(tool))).map((tool) => JSON.stringify(tool));
+    const bytes = tools
+      .filter((tool) => names.includes(nameOf(tool)))
+      .map((tool) => JSON.stringify(tool));
     assert.equal(bytes.length, 5);
     for (const part of bytes) assert.ok(raw.includes(part), 'counted as it was sent');
     const tokens = countTokens(bytes.join(','));

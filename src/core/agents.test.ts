@@ -70,7 +70,7 @@ test('an agent has its own settings, and those of the defaults where it has none
   assert.equal(findAgent(config, 'ghost'), undefined);
 });
 
-test('[BR-092] [BR-094] [BR-096] an agent may spawn under itself and the configured ids of its allow list', async (t) => {
+test('[BR-092, BR-094, BR-096] an agent may spawn under itself and the configured ids of its allow list', async (t) => {
   const three = ['main', 'sec', 'coding'];
   const cases: {
     name: string;

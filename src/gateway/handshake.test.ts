@@ -122,7 +122,7 @@ const refusals: { title: string; params: object; code: string; details?: string;
     },
   ];
 for (const { title, params, code, details, close } of refusals)
-  test(`[GW4] [BR-180] connect with ${title} is refused and closed ${close}`, async () => {
+  test(`[GW4, BR-180] connect with ${title} is refused and closed ${close}`, async () => {
     const socket = await door.open();
     const response = await socket.request('connect', params);
     assert.ok(!response.ok);
@@ -156,7 +156,7 @@ test('[GW2] pieces of a frame that never ends count too', async () => {
 });
 
 for (const method of ['sessions.patch', 'agent', 'chat.send', 'health'])
-  test(`[GW1] [BR-183] ${method} before connect is unauthorized, and nothing is called`, async () => {
+  test(`[GW1, BR-183] ${method} before connect is unauthorized, and nothing is called`, async () => {
     const socket = await door.open();
     const before = door.played.calls.length;
     const response = await socket.request(method, {

@@ -190,7 +190,7 @@ const policies: { tool: string; allow?: string[]; deny?: string[]; status: numbe
   { tool: 'sessions_list', deny: ['*'], status: 404 },
 ];
 for (const { tool, status, ...toolPolicy } of policies)
-  test(`[GW22] [BR-072] ${tool} with gateway.tools ${JSON.stringify(toolPolicy)} is ${status}`, async () => {
+  test(`[GW22, BR-072] ${tool} with gateway.tools ${JSON.stringify(toolPolicy)} is ${status}`, async () => {
     const own = await startGateway({ toolPolicy });
     assert.equal((await post(own, { body: JSON.stringify({ tool }) })).status, status);
     await own.gateway.close();

@@ -28,7 +28,7 @@ const cases: { origin?: string; host?: string; allowed: boolean; policy?: typeof
   { origin: 'http://console.example', allowed: false },
 ];
 for (const { allowed, policy = local, ...headers } of cases)
-  test(`[GW6] [BR-068] ${JSON.stringify(headers)} on ${policy.host} is ${allowed ? 'let in' : 'refused'}`, () =>
+  test(`[GW6, BR-068] ${JSON.stringify(headers)} on ${policy.host} is ${allowed ? 'let in' : 'refused'}`, () =>
     assert.equal(refusedOrigin(headers, policy) === undefined, allowed));
 
 test('loopback is told from the rest', () => {

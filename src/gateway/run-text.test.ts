@@ -69,7 +69,7 @@ test('[GW12] a new attempt that begins with silence still replaces once it shows
   assert.deepEqual(run.advance({ text: 'Nine', replace: false })?.replace, true);
 });
 
-test('[GW12] [GW16] however a text is cut, a client that follows ends with its visible text', () => {
+test('[GW12, GW16] however a text is cut, a client that follows ends with its visible text', () => {
   const part = fc.constantFrom(
     'NO_REPLY',
     'REPLY_SKIP',

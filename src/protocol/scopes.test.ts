@@ -19,5 +19,5 @@ const cases: { held: OperatorScope[]; asked: string[]; granted: OperatorScope[] 
   { held: [], asked: [admin], granted: [] },
 ];
 for (const { held, asked, granted } of cases)
-  test(`[GW5] [BR-067] ${JSON.stringify({ held, asked })} grants ${JSON.stringify(granted)}`, () =>
+  test(`[GW5, BR-067] ${JSON.stringify({ held, asked })} grants ${JSON.stringify(granted)}`, () =>
     assert.deepEqual(grantScopes({ asked, held }), granted));

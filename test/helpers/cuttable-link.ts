@@ -19,7 +19,10 @@ export async function openLink(t: TestContext, port: number): Promise<CuttableLi
   let made = 0;
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1');
-    for (const [socket, other] of [[near, far], [far, near]] as const) {
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
       sockets.add(socket);
       socket.pipe(other);
       socket.on('error', () => other.destroy());

@@ -47,7 +47,9 @@ export interface WorldOptions {
 
 /** Agents a, b, c that may all reach each other. */
 const OPEN: Json = {
-  agents: { list: [{ id: 'a', default: true, subagents: { allowAgents: ['*'] } }, { id: 'b' }, { id: 'c' }] },
+  agents: {
+    list: [{ id: 'a', default: true, subagents: { allowAgents: ['*'] } }, { id: 'b' }, { id: 'c' }],
+  },
   tools: { sessions: { visibility: 'all' }, agentToAgent: { enabled: true } },
 };
 
@@ -55,7 +57,11 @@ const OPEN: Json = {
 export async function startWorld(t: TestContext, options: WorldOptions = {}): Promise<TestWorld> {
   const stateDir = mkdtempSync(join(tmpdir(), 'world-'));
   const { talk = false, careless = false, rewrite } = options;
-  const model = await startFakeModel({ talk, careless, ...(rewrite === undefined ? {} : { rewrite }) });
+  const model = await startFakeModel({
+    talk,
+    careless,
+    ...(rewrite === undefined ? {} : { rewrite }),
+  });
   const { api, path } = options.provider ?? { api: 'openai-completions', path: '/v1' };
   const models = [{ id: 'fake-1' }, { id: 'fake-2' }];
   const providers = { fake: { baseUrl: `${model.url}${path}`, apiKey: 'k', api, models } };
@@ -73,7 +79,11 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
     await model.close();
     throw error;
   });
-  const client = await connectGateway({ url: gateway.url, token: gateway.token, clientName: 'test' });
+  const client = await connectGateway({
+    url: gateway.url,
+    token: gateway.token,
+    clientName: 'test',
+  });
   t.after(async () => {
     await client.close();
     await gateway.stop();
@@ -86,14 +96,21 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
 function worldOf(parts: Pick<TestWorld, 'gateway' | 'client' | 'model' | 'store'>): TestWorld {
   const { client, store } = parts;
   const history = async (sessionKey: string): Promise<Message[]> => {
-    const page = await client.request<{ messages: Message[] }>('chat.history', { sessionKey, limit: 1000 });
+    const page = await client.request<{ messages: Message[] }>('chat.history', {
+      sessionKey,
+      limit: 1000,
+    });
     return page.messages;
   };
   return {
     ...parts,
     history,
     say: async (sessionKey, message) => {
-      const sent = await client.request('chat.send', { sessionKey, message, idempotencyKey: randomUUID() });
+      const sent = await client.request('chat.send', {
+        sessionKey,
+        message,
+        idempotencyKey: randomUUID(),
+      });
       return client.request('agent.wait', { runId: sent['runId'], timeoutMs: 30_000 });
     },
     tool: async (tool, args, sessionKey = 'main') => {
@@ -149,7 +166,13 @@ export function usersOf(messages: readonly Message[]): UserMessage[] {
 /** Returns role and text of each message, tool calls as `→name`. */
 export function outlineOf(messages: readonly Message[]): string[] {
   return messages.map((message) => {
-    const calls = message.role === 'assistant' ? toolCallsOf(message).map(({ name }) => `→${name}`) : [];
+    const calls =
+      message.role === 'assistant' ? toolCallsOf(message).map(({ name }) => `→${name}`) : [];
     return `${message.role}: ${[textOf(message), ...calls].filter((part) => part !== '').join(' ')}`;
   });
+}
+
+/** Returns the keys of an answer of `sessions_list`. */
+export function keysOf(list: Json | undefined): string[] {
+  return (list?.['sessions'] as { key: string }[] | undefined)?.map(({ key }) => key) ?? [];
 }

@@ -33,7 +33,7 @@ export function entriesContract(open: OpenHarness): void {
         await assert.rejects(append(store, ['user']), { code: 'not_found' });
       }));
 
-    it('[BR-158] [BR-021] keeps every one of 200 parallel appends, in order', () =>
+    it('[BR-158, BR-021] keeps every one of 200 parallel appends, in order', () =>
       withStore(open, async ({ store }) => {
         await addWindow(store);
         const added = await Promise.all(Array.from({ length: 200 }, () => append(store, ['user'])));
