@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { call, startWorld, type TestWorld } from './helpers/test-world.ts';
+import { call, keysOf, startWorld, type TestWorld } from './helpers/test-world.ts';
 
 const SCOUT = 'agent:scout:main';
 const OF_CHILDREN = 'You are a sub-agent';
@@ -45,10 +45,7 @@ test('[DF2, BR-004] a list shows the session itself, says that it is restricted,
   for (const n of [1, 2, 3]) await world.say(`agent:main:discord:group:g${n}`, 'SAY: hi');
   const list = await world.tool('sessions_list', {});
   const { sessions, ...page } = list;
-  assert.deepEqual(
-    (sessions as { key: string }[]).map(({ key }) => key),
-    ['main'],
-  );
+  assert.deepEqual(keysOf({ sessions }), ['main']);
   assert.deepEqual(page, {
     count: 1,
     limitApplied: 100,

@@ -80,7 +80,7 @@ test('[EX11] a failed primary run ends the exchange', async (t) => {
   assert.deepEqual([exchange?.turns, exchange?.endReason], [0, 'error']);
 });
 
-test('[EX12] the announce goes to the chat of the target, once, and only when it has one', async (t) => {
+test('[EX12, BR-036] the announce goes to the chat of the target, once, and only when it has one', async (t) => {
   const world = await talking(t, 1);
   await world.say(B, 'SAY: hello');
   const { exchange } = await ask(world, 'SAY: first');

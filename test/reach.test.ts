@@ -326,10 +326,7 @@ test('[BR-194, BR-141] the sub-agent tools of the configuration are those it get
   const childKey = String(childSessionKey);
   await world.quiet();
   const [list, spawn] = await world.toolAnswers(childKey);
-  assert.deepEqual(
-    (list?.['sessions'] as Json[]).map(({ key }) => key),
-    [childKey],
-  );
+  assert.deepEqual(keysOf(list), [childKey]);
   assert.equal(spawn?.['status'], 'forbidden');
   assert.match(String(spawn?.['error']), /sessions_spawn/);
   const sessions = await world.store.read((tx) => tx.sessions.count());
