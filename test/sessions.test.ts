@@ -229,6 +229,26 @@ test('[BR-007] a session that a dead process left running is idle after a start,
   await again.close();
 });
 
+test('[BR-148] a message to a session that is archived or gone is an error that says so', async (t) => {
+  const world = await startWorld(t);
+  const { childSessionKey } = await world.tool('sessions_spawn', { task: 'SAY: done' });
+  const key = String(childSessionKey);
+  await world.quiet();
+  await world.store.write('archive', (tx) => tx.sessions.update(key, { archivedAt: tx.now }));
+  const before = await world.history(key);
+  const answer = await world.tool('sessions_send', { sessionKey: key, message: 'x' });
+  assert.equal(answer['status'], 'error');
+  assert.match(String(answer['error']), /is archived; it takes no messages/);
+  const params = { sessionKey: key, message: 'x', idempotencyKey: 'k' };
+  await assert.rejects(world.client.request('agent', params), /is archived/);
+  assert.deepEqual(await world.history(key), before);
+  const gone = {
+    sessionKey: 'agent:a:subagent:00000000-0000-4000-8000-000000000000',
+    message: 'x',
+  };
+  assert.match(String((await world.tool('sessions_send', gone))['error']), /not found/);
+});
+
 test('[BR-220] in global scope the one shared session is `main` to all, and `global` is no name', async (t) => {
   const world = await startWorld(t, {
     config: {

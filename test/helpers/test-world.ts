@@ -41,6 +41,8 @@ export interface WorldOptions {
   /** how the model is spoken to */
   provider?: { api: string; path: string };
   logger?: Logger;
+  /** fills the state directory before the gateway starts on it */
+  prepare?: (stateDir: string) => Promise<void>;
   /** stands between the gateway and its store */
   wrapStore?: (store: Store) => Store;
 }
@@ -68,6 +70,7 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
   const base = options.agents === false ? {} : OPEN;
   const config = merge(merge(base, { models: { providers } }), options.config ?? {});
   writeFileSync(join(stateDir, 'trunkline.json'), JSON.stringify(config));
+  await options.prepare?.(stateDir);
   let store: Store | undefined;
   const gateway = await startGateway({
     stateDir,
