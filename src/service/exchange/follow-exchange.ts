@@ -1,5 +1,10 @@
 /** What the end of a run means for the exchange it belongs to, or for one that waited for it (A10). */
-import { afterPrimary, afterTurn, type ExchangeStep, type TurnResult } from '../../core/exchange.ts';
+import {
+  afterPrimary,
+  afterTurn,
+  type ExchangeStep,
+  type TurnResult,
+} from '../../core/exchange.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import type { ExchangeRow, RunRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';

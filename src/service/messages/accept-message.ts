@@ -4,7 +4,6 @@ import { findAgent } from '../../core/agents.ts';
 import type { OperatorCaller } from '../../core/caller.ts';
 import { isSubagentKey, mayOperatorCreate } from '../../core/keys.ts';
 import { resolveModel } from '../../core/models.ts';
-import { isOutcome } from '../../core/run-state.ts';
 import { SEND_BLOCKED_TEXT } from '../../core/send-policy.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import { GatewayError } from '../../protocol/errors.ts';

@@ -19,7 +19,11 @@ import {
 import { channelOf } from '../../core/keys.ts';
 import type { RunServices } from '../context.ts';
 import { sendPolicyOf } from '../delivery/outbox.ts';
-import { resolveTarget, type ResolvedTarget, type TargetAddress } from '../sessions/resolve-target.ts';
+import {
+  resolveTarget,
+  type ResolvedTarget,
+  type TargetAddress,
+} from '../sessions/resolve-target.ts';
 import { ensureSession } from '../sessions/session-rows.ts';
 import { lockCaller } from '../runs/lock-caller.ts';
 import { openExchange } from '../exchange/open-exchange.ts';
@@ -118,8 +122,7 @@ async function rejoin(
   { order, target, earlier }: { order: SendOrder; target: ResolvedTarget; earlier: InputRow },
 ): Promise<Acceptance> {
   const accepted = acceptedAs(target, earlier.inputId);
-  if (!isNote(earlier))
-    await openWaitOf(tx, services, { order, target, runId: earlier.inputId });
+  if (!isNote(earlier)) await openWaitOf(tx, services, { order, target, runId: earlier.inputId });
   return accepted;
 }
 
