@@ -125,7 +125,14 @@ test('[BR-145] messages that arrive as their target goes idle are never lost and
   const next = (): void => {
     if (sent === count) return resolve();
     sent += 1;
-    void send(world, `SAY: ${sent}`, { timeoutSeconds: 0 });
+    const message = `SAY: ${sent}`;
+    // A little sooner or later each time, so that all moments of the way to idle are met.
+    let turns = sent % 10;
+    const later = (): void => {
+      if (turns-- > 0) setImmediate(later);
+      else void send(world, message, { timeoutSeconds: 0 });
+    };
+    later();
   };
   world.client.on(({ event, payload }) => {
     const { stream, data, sessionKey } = (payload ?? {}) as {
