@@ -26,6 +26,8 @@ const SEED_UNIT = 1000;
 /** Makes an empty state directory whose sessions may all reach each other. */
 export function createBenchState(written: ConfigInput = {}): BenchState {
   const state = benchStateAt(mkdtempSync(join(tmpdir(), 'trunkline-bench-')), written);
+  // also when the bench gives up in the middle
+  process.once('exit', state.remove);
   writeFileSync(join(state.stateDir, 'trunkline.json'), JSON.stringify(openTo(written)));
   return state;
 }

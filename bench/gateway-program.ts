@@ -46,7 +46,11 @@ export async function startProcess(
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
   const exited = once(child, 'exit');
-  const watchdog = setTimeout(() => child.kill('SIGKILL'), READY_LIMIT_MS);
+  const end = (): void => void child.kill('SIGKILL');
+  // a bench that gives up in the middle leaves nothing behind
+  process.once('exit', end);
+  void exited.then(() => process.off('exit', end));
+  const watchdog = setTimeout(end, READY_LIMIT_MS);
   const line = await Promise.race([
     once(createInterface(child.stdout), 'line').then(([text]) => String(text)),
     exited.then((): never => {

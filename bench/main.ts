@@ -25,6 +25,7 @@ if (command === 'serve-acceptance' && stateDir !== undefined) {
     console.error('bench: not done in three minutes, given up');
     process.exit(1);
   }, LIMIT_MS).unref();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   const figures = await measureAll();
   console.error(formatFigures(figures));
   console.log(JSON.stringify(figures, null, 2));
