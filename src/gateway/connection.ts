@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { RawData, WebSocket } from 'ws';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
-import type { EventName } from '../protocol/events.ts';
+import type { EventName, PlainPayloads } from '../protocol/events.ts';
 import type { RequestFrame } from '../protocol/frames.ts';
 import { toWireError } from '../protocol/wire-error.ts';
 import type { Clock } from '../util/clock.ts';
@@ -177,7 +177,7 @@ export class Connection {
     return error;
   }
 
-  #sendEvent(event: EventName, payload: object): void {
+  #sendEvent<Name extends keyof PlainPayloads>(event: Name, payload: PlainPayloads[Name]): void {
     this.#sendEventJson(event, JSON.stringify(payload));
   }
 

@@ -53,7 +53,6 @@ function createHandlers({
   version,
   clock,
   isServing,
-  isDraining,
 }: DispatchDeps): Handlers {
   return {
     health: async () => ({ ok: await isServing(), ts: clock.now() }),

@@ -1,6 +1,7 @@
 /** Who is told what: one subscription to the run events, fanned out to the connections. */
 import { CLIENT_CAPS } from '../protocol/frames.ts';
 import type { ProtocolVersion } from '../protocol/versions.ts';
+import type { PlainPayloads } from '../protocol/events.ts';
 import type { RunEvent, RunEvents } from '../service/run-events.ts';
 import type { Clock } from '../util/clock.ts';
 import {
@@ -58,7 +59,11 @@ export function createSubscriptions(events: RunEvents, clock: Clock): Subscripti
       case 'chat_delivery':
         return tellChat(encodeChatDelivery(event, now), watchers);
       case 'session_changed': {
-        const json = JSON.stringify({ sessionKey: event.sessionKey, ts: now });
+        const changed: PlainPayloads['sessions.changed'] = {
+          sessionKey: event.sessionKey,
+          ts: now,
+        };
+        const json = JSON.stringify(changed);
         for (const watcher of watchers) watcher.sendEvent('sessions.changed', json);
       }
     }

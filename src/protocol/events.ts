@@ -11,19 +11,12 @@ export const EVENT_NAMES = [
 ] as const;
 export type EventName = (typeof EVENT_NAMES)[number];
 
-interface ChallengePayload {
-  nonce: string;
-  ts: number;
-}
-interface TickPayload {
-  ts: number;
-}
-interface ShutdownPayload {
-  reason: string;
-}
-interface SessionsChangedPayload {
-  sessionKey: string;
-  ts: number;
+/** Payloads of the events that are about the connection or a session, not about a run. `ts` is epoch ms. */
+export interface PlainPayloads {
+  'connect.challenge': { nonce: string; ts: number };
+  tick: { ts: number };
+  shutdown: { reason: string };
+  'sessions.changed': { sessionKey: string; ts: number };
 }
 
 /** `seq` counts the events of one run and kind on one connection, from 1. */
