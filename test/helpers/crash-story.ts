@@ -94,11 +94,11 @@ const LOOSE: [string, string][] = [
   ],
   [
     'message without its run',
-    "select input_id from inputs where kind <> 'note' and input_id not in (select run_id from runs)",
+    "select input_id from inputs where kind not in ('note', 'announce') and input_id not in (select run_id from runs)",
   ],
   [
     'message not in a transcript',
-    "select input_id from inputs where kind <> 'note' and state <> 'appended'",
+    "select input_id from inputs where kind not in ('note', 'announce') and state <> 'appended'",
   ],
   ['tool call not finished', "select * from tool_calls where state <> 'finished'"],
   ['open wait', "select * from waits where state = 'open'"],
