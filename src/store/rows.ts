@@ -306,6 +306,19 @@ export interface DeliveryRow {
   updatedAt: number;
 }
 
+/** A gateway that is alive, where several share one database. */
+export interface GatewayRow {
+  /** boot id, as the owner of lanes */
+  id: string;
+  /** advisory lock that its session holds while it lives */
+  lockKey: number;
+  /** who has its jobs locked */
+  workerId: string | null;
+  heartbeatAt: number;
+  /** dead from then on */
+  leaseUntil: number;
+}
+
 /** Due work: short, idempotent, fenced by domain rows; never runs a turn. */
 export interface JobRow {
   jobId: number;

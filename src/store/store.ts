@@ -26,7 +26,9 @@ export type StoreSignal =
   | { type: 'lane'; sessionKey: string }
   | { type: 'run'; runId: string }
   | { type: 'job' }
-  | { type: 'session'; sessionKey: string };
+  | { type: 'session'; sessionKey: string }
+  /** signals of another gateway may have been missed: look at the rows again */
+  | { type: 'resync' };
 
 export interface Store {
   /** Runs `fn` on a snapshot of what is committed. */
@@ -40,6 +42,22 @@ export interface Store {
   onSignal(listener: (signal: StoreSignal) => void): () => void;
   /** Finishes queued units, then closes. Later calls are rejected `unavailable`. */
   close(): Promise<void>;
+  /** what a store offers that several gateways use at once; undefined where there is one gateway */
+  readonly shared?: SharedStore | undefined;
+}
+
+/** This gateway among those on the same store. */
+export interface SharedStore {
+  /**
+   * Returns false when the others may have declared this gateway dead, and its lanes are theirs. A
+   * run asks before each external effect.
+   */
+  holdsLease(): boolean;
+  /**
+   * Calls `giveUp` when the lanes of this gateway were lost. It ends the runs of this process without
+   * an outcome; the gateway joins again when it has resolved.
+   */
+  onLost(giveUp: () => Promise<void>): () => void;
 }
 
 /** A page position in newest-first order. */
@@ -163,7 +181,7 @@ export interface LaneWrites extends LaneReads {
   release(fence: LaneFence, readyAt: number): Promise<void>;
   /** One unfinished run less in a lane that is not claimed (a queued run ended without running). */
   removeQueued(sessionKey: string): Promise<void>;
-  /** Frees every lane whose owner is not `owner`; returns how many. */
+  /** Frees every lane whose owner is neither `owner` nor a gateway that is alive; returns how many. */
   freeOrphans(owner: string): Promise<number>;
 }
 /** The right to write to a lane. */

@@ -11,6 +11,8 @@ export interface SqlDialect {
   readonly db: Kysely<Tables>;
   /** type of a primary key that numbers itself */
   readonly identityColumn: string;
+  /** type of a text column that rows are ordered by: by its bytes */
+  readonly sortedText: string;
   /** ends `create table` of a small table that is stored in its primary key, where that exists */
   readonly clusteredTable: string;
   /** Locks the selected rows to the end of the transaction. */

@@ -198,12 +198,23 @@ const REMOVE_QUEUED = defineQuery((db, p: { sessionKey: string }) =>
     .where('session_key', '=', p.sessionKey),
 );
 
+/** On SQLite there are no rows of gateways: whoever is not the present owner is gone. */
 const FREE_ORPHANS = defineQuery((db, p: { owner: string }) =>
   db
     .updateTable('lanes')
     .set({ owner: null })
     .where('owner', 'is not', null)
-    .where('owner', '<>', p.owner),
+    .where('owner', '<>', p.owner)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('gateways')
+            .select('gateways.id')
+            .whereRef('gateways.id', '=', 'lanes.owner'),
+        ),
+      ),
+    ),
 );
 
 /** Lists are padded to a few sizes, so that there are a few statements and not one per length. */

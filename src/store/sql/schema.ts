@@ -5,6 +5,7 @@
 import { GatewayError } from '../../protocol/errors.ts';
 import type { SqlDialect } from './dialect.ts';
 import { firstTables } from './migrations/0001-first-tables.ts';
+import { gateways } from './migrations/0002-gateways.ts';
 
 export interface Migration {
   /** the schema version it leads to, counted from 1 */
@@ -15,6 +16,7 @@ export interface Migration {
 
 const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'first-tables', statements: firstTables },
+  { version: 2, name: 'gateways', statements: gateways },
 ];
 
 /** Says which schema a database has; made before the first migration. */

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../protocol/errors.ts';
 import { assert } from '../../util/assert.ts';
-import type { SqlConnection, SqlResult } from './connection.ts';
+import type { SqlConnection, SqlResult, SqlValue } from './connection.ts';
 import type { SqlDialect } from './dialect.ts';
 import { insertQuery, type Query, updateQuery } from './query.ts';
 import type { Rows } from './tables.ts';
@@ -65,9 +65,19 @@ export class SqlUnit {
     }
   }
 
+  /** Runs a statement that only one kind of database knows. */
+  raw(sql: string, params: readonly SqlValue[]): Promise<SqlResult> {
+    this.#mustBeOpen();
+    return this.#connection.query(sql, params);
+  }
+
   #run<P extends object>(query: Query<P, unknown>, params: P): Promise<SqlResult> {
-    assert(!this.#hasEnded, 'a tx was used after its unit had ended; await every call in the unit');
+    this.#mustBeOpen();
     const { sql, values } = query.bind(this.dialect, params);
     return this.#connection.query(sql, values);
+  }
+
+  #mustBeOpen(): void {
+    assert(!this.#hasEnded, 'a tx was used after its unit had ended; await every call in the unit');
   }
 }

@@ -4,6 +4,7 @@ import type {
   DeliveryRow,
   EntryRow,
   ExchangeRow,
+  GatewayRow,
   InputRow,
   JobRow,
   LaneRow,
@@ -47,6 +48,7 @@ export interface Rows {
   spawns: SpawnRow;
   deliveries: DeliveryRow;
   jobs: JobRow;
+  gateways: GatewayRow;
 }
 
 /** What the query builder knows of the schema. */

@@ -73,7 +73,7 @@ describe('openSqliteStore', () => {
     db.close();
     assert.throws(() => open(path), {
       code: 'config',
-      message: /trunkline\.db has schema version 99, this Trunkline knows versions up to 1/,
+      message: /trunkline\.db has schema version 99, this Trunkline knows versions up to 2/,
     });
   });
 

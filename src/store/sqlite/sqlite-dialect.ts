@@ -19,6 +19,7 @@ export const sqliteDialect: SqlDialect = {
     },
   }),
   identityColumn: 'integer not null primary key',
+  sortedText: 'text',
   clusteredTable: ' without rowid',
   forUpdate: (query) => query,
   forUpdateSkipLocked: (query) => query,

@@ -8,10 +8,10 @@ export function firstTables(dialect: SqlDialect): string[] {
   return [...sessions(dialect), ...transcripts(), ...runs(dialect), ...followUps(dialect)];
 }
 
-function sessions({ clusteredTable }: SqlDialect): string[] {
+function sessions({ clusteredTable, sortedText }: SqlDialect): string[] {
   return [
     `create table sessions (
-      key text not null primary key,        -- canonical key
+      key ${sortedText} not null primary key, -- canonical key
       agent_id text not null,               -- owner
       kind text not null,                   -- main | group | cron | hook | node | other
       session_id text not null,             -- window the key points at now
@@ -104,7 +104,7 @@ function transcripts(): string[] {
   ];
 }
 
-function runs({ clusteredTable }: SqlDialect): string[] {
+function runs({ clusteredTable, sortedText }: SqlDialect): string[] {
   return [
     `create table inputs (
       input_id text not null primary key,   -- the runId given at acceptance
@@ -171,7 +171,7 @@ function runs({ clusteredTable }: SqlDialect): string[] {
     `create index runs_state on runs (state)`,
 
     `create table lanes (
-      session_key text not null primary key, -- one lane per session
+      session_key ${sortedText} not null primary key, -- one lane per session
       owner text,                           -- boot id, null = free
       epoch bigint not null,                -- grows at each claim
       next_seq bigint not null,             -- seq of the next input
@@ -220,7 +220,7 @@ function runs({ clusteredTable }: SqlDialect): string[] {
   ];
 }
 
-function followUps({ identityColumn }: SqlDialect): string[] {
+function followUps({ identityColumn, sortedText }: SqlDialect): string[] {
   return [
     `create table exchanges (
       exchange_id text not null primary key, -- runId of the primary run
@@ -264,7 +264,7 @@ function followUps({ identityColumn }: SqlDialect): string[] {
     `create index spawns_unsettled on spawns (requester_key) where state <> 'settled'`,
 
     `create table deliveries (
-      delivery_id text not null primary key, -- one part of an outgoing text
+      delivery_id ${sortedText} not null primary key, -- one part of an outgoing text
       idempotency_key text not null,        -- names the effect
       session_key text not null,            -- whose chat receives it
       channel text not null,                -- chat service

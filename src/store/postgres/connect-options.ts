@@ -1,0 +1,39 @@
+import pg from 'pg';
+
+/** Where a store is, without what is secret: `postgres://host:port/database`. */
+export function placeOf(url: string): string {
+  try {
+    const { hostname, port, pathname } = new URL(url);
+    return `postgres://${hostname}${port === '' ? '' : `:${port}`}${pathname}`;
+  } catch {
+    return 'postgres://…';
+  }
+}
+
+const INT8 = 20;
+/** Our integers are epoch milliseconds, counters and seqs: all within 2^53. */
+const types = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
+};
+
+/** How every connection is made. A peer that is gone is noticed by keepalive, not by hope. */
+export function connectOptions(url: string): pg.ClientConfig {
+  return {
+    connectionString: url,
+    application_name: 'trunkline',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5000,
+    connectionTimeoutMillis: 10_000,
+    // longer than any statement of ours waits for a lock
+    query_timeout: 20_000,
+    types,
+  };
+}
+
+/** Returns a pool whose idle connections may break without harm: the next use makes a new one. */
+export function createPool(url: string, max: number): pg.Pool {
+  const pool = new pg.Pool({ ...connectOptions(url), max, idleTimeoutMillis: 30_000 });
+  pool.on('error', () => {});
+  return pool;
+}

@@ -1,0 +1,228 @@
+/**
+ * This gateway among those that share the database (DESIGN 3).
+ *
+ *   out --join--> in --the session breaks, or others declared it dead--> lost --join--> in
+ *
+ * A session of its own holds an advisory lock, listens and keeps the heartbeat row. Others declare a
+ * gateway dead when its lock is free (the process or its connection is gone) or its lease is over (it
+ * is paused): they delete its row and free its lanes in one transaction. So a gateway that finds its
+ * row gone knows that its lanes are gone.
+ */
+import { randomInt } from 'node:crypto';
+import pg from 'pg';
+import type { Logger } from '../../util/logger.ts';
+import type { StoreSignal } from '../store.ts';
+import { connectOptions } from './connect-options.ts';
+import { CHANNEL, readPayload } from './notifier.ts';
+import { toStoreError } from './to-store-error.ts';
+
+export const LEASE_MS = 10_000;
+const HEARTBEAT_MS = 3000;
+const SWEEP_MS = 1000;
+const LONGEST_REJOIN_MS = 5000;
+/** A session that does not answer so long is a lost one. */
+const ANSWER_MS = 6000;
+
+const NOW = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint';
+
+/** The server notices within seconds that our machine is gone. */
+const PREPARE_SESSION = `set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2;
+set tcp_keepalives_count = 3; listen ${CHANNEL}`;
+
+/** What an earlier registration of this gateway still held is free: its runs were given up. */
+const FREE_OWN_LANES = 'update lanes set owner = null where owner = $1';
+const REGISTER = `insert into gateways (id, lock_key, worker_id, heartbeat_at, lease_until)
+values ($1, $2, $3, ${NOW}, ${NOW} + ${LEASE_MS})
+on conflict (id) do update set lock_key = excluded.lock_key, worker_id = excluded.worker_id,
+  heartbeat_at = excluded.heartbeat_at, lease_until = excluded.lease_until`;
+const HEARTBEAT = `update gateways set worker_id = $2, heartbeat_at = ${NOW}, lease_until = ${NOW} + ${LEASE_MS} where id = $1`;
+
+/** Whether a gateway is dead: the condition that the take-over uses, too. */
+export const IS_DEAD = `(lease_until <= ${NOW} or pg_try_advisory_xact_lock(lock_key))`;
+
+const SWEEP = `select
+  exists (select 1 from gateways where id <> $1 and ${IS_DEAD})
+    or exists (select 1 from lanes where owner is not null and owner <> $1
+      and not exists (select 1 from gateways where gateways.id = lanes.owner)) as has_orphans,
+  (select session_key from lanes where owner is null and pending > 0 limit 1) as ready_key`;
+
+export interface MembershipOptions {
+  /** of the database itself, not of a pooler */
+  url: string;
+  place: string;
+  id: string;
+  logger: Logger;
+  /** Signals for the listeners of this gateway. */
+  publish(signals: readonly StoreSignal[]): void;
+  /** Declares dead gateways dead and frees what they held. */
+  takeOver(): Promise<void>;
+}
+
+export class Membership {
+  readonly #options: MembershipOptions;
+  readonly #lostListeners = new Set<() => Promise<void>>();
+  #client: pg.Client | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #workerId: string | null = null;
+  #heartbeatAt = 0;
+  #leaseEndsAt = 0;
+  #isOut = true;
+  #working: Promise<void> = Promise.resolve();
+
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+  }
+
+  /** False when others may have declared this gateway dead. By the monotonic clock: it goes on while paused. */
+  holdsLease(): boolean {
+    return performance.now() < this.#leaseEndsAt;
+  }
+
+  /** `listener` gives up all runs of this gateway; it is awaited before the gateway joins again. */
+  onLost(listener: () => Promise<void>): () => void {
+    this.#lostListeners.add(listener);
+    return () => this.#lostListeners.delete(listener);
+  }
+
+  /** Names who has jobs locked for this gateway, from the next heartbeat on. */
+  async setWorker(workerId: string): Promise<void> {
+    this.#workerId = workerId;
+    await this.#client?.query('update gateways set worker_id = $2 where id = $1', [
+      this.#options.id,
+      workerId,
+    ]);
+  }
+
+  /** Joins for the first time. Rejects `unavailable` when the database cannot be reached. */
+  async join(): Promise<void> {
+    this.#isOut = false;
+    await this.#register().catch((error: unknown) => {
+      this.#isOut = true;
+      throw toStoreError(error, this.#options.place);
+    });
+    this.#schedule(0);
+  }
+
+  /** Leaves in order: others take over at once. */
+  async leave(): Promise<void> {
+    if (this.#isOut) return;
+    this.#isOut = true;
+    clearTimeout(this.#timer);
+    await this.#working;
+    this.#leaseEndsAt = 0;
+    const client = this.#client;
+    this.#client = undefined;
+    if (client === undefined) return;
+    await client.query('delete from gateways where id = $1', [this.#options.id]).catch(() => {});
+    await client.end().catch(() => {});
+  }
+
+  async #register(): Promise<void> {
+    const { id, url } = this.#options;
+    const client = new pg.Client({ ...connectOptions(url), query_timeout: ANSWER_MS });
+    client.on('error', () => this.#lose(client));
+    client.on('end', () => this.#lose(client));
+    client.on('notification', ({ payload = '' }) =>
+      this.#options.publish(readPayload(payload, id)),
+    );
+    try {
+      await client.connect();
+      await client.query(PREPARE_SESSION);
+      const lockKey = randomInt(1, 2 ** 47);
+      await client.query('select pg_advisory_lock($1)', [lockKey]);
+      const startedAt = performance.now();
+      await client.query('begin');
+      await client.query(FREE_OWN_LANES, [id]);
+      await client.query(REGISTER, [id, lockKey, this.#workerId]);
+      await client.query('commit');
+      this.#client = client;
+      this.#renewed(startedAt);
+    } catch (error) {
+      void client.end().catch(() => {});
+      throw error;
+    }
+  }
+
+  #renewed(startedAt: number): void {
+    this.#heartbeatAt = startedAt;
+    this.#leaseEndsAt = startedAt + LEASE_MS;
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#isOut) return;
+    this.#timer = setTimeout(() => {
+      this.#working = this.#tick();
+    }, delayMs);
+  }
+
+  async #tick(): Promise<void> {
+    const client = this.#client;
+    if (client === undefined) return;
+    try {
+      await this.#beat(client);
+      await this.#sweep(client);
+      this.#schedule(SWEEP_MS);
+    } catch (error) {
+      if (this.#isOut) return;
+      this.#options.logger.warn({ err: error }, 'the heartbeat failed');
+      this.#lose(client);
+    }
+  }
+
+  async #beat(client: pg.Client): Promise<void> {
+    const startedAt = performance.now();
+    if (startedAt - this.#heartbeatAt < HEARTBEAT_MS) return;
+    const { rowCount } = await client.query(HEARTBEAT, [this.#options.id, this.#workerId]);
+    if (rowCount === 0) throw new Error('this gateway was declared dead');
+    this.#renewed(startedAt);
+  }
+
+  async #sweep(client: pg.Client): Promise<void> {
+    const { rows } = await client.query<{ has_orphans: boolean; ready_key: string | null }>(SWEEP, [
+      this.#options.id,
+    ]);
+    const found = rows[0];
+    if (found?.has_orphans === true) {
+      // The store may be out of reach while this session is not: the next sweep finds it again.
+      await this.#options
+        .takeOver()
+        .catch((error: unknown) => this.#options.logger.warn({ err: error }, 'take-over failed'));
+    }
+    if (typeof found?.ready_key === 'string') {
+      this.#options.publish([{ type: 'lane', sessionKey: found.ready_key }]);
+    }
+  }
+
+  #lose(client: pg.Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    this.#leaseEndsAt = 0;
+    clearTimeout(this.#timer);
+    client.end().catch(() => {});
+    if (this.#isOut) return;
+    this.#options.logger.warn(
+      { gatewayId: this.#options.id },
+      'the session with the database is lost: the runs of this gateway are given up, others take over',
+    );
+    this.#working = this.#rejoin();
+  }
+
+  async #rejoin(): Promise<void> {
+    await Promise.allSettled([...this.#lostListeners].map((giveUp) => giveUp()));
+    for (let pauseMs = 100; !this.#isOut; pauseMs = Math.min(pauseMs * 2, LONGEST_REJOIN_MS)) {
+      try {
+        await this.#register();
+        this.#options.logger.info({ gatewayId: this.#options.id }, 'joined the database again');
+        // what others told meanwhile was missed
+        this.#options.publish([{ type: 'resync' }]);
+        this.#schedule(0);
+        return;
+      } catch (error) {
+        this.#options.logger.warn({ err: error }, 'the database is out of reach; tried again');
+        await new Promise<void>((resolve) => {
+          this.#timer = setTimeout(resolve, pauseMs);
+        });
+      }
+    }
+  }
+}

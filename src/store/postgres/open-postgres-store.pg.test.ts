@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import { after } from 'node:test';
+import { silentLogger } from '../../util/logger.ts';
+import { storeContract } from '../contract.suite.ts';
+import type { Store } from '../store.ts';
+import { openPostgresStore } from './open-postgres-store.ts';
+import { startPostgres } from './postgres-server.suite.ts';
+
+const server = await startPostgres();
+
+// The contract sets the store's clock. It is the database's, so the test puts a clock of its own
+// into the database, in a schema that is searched before the built-in one.
+const CLOCK = 'test_clock';
+const url = await server.createDatabase('contract');
+await server.query(
+  url,
+  `create schema ${CLOCK};
+  create table ${CLOCK}.time (at bigint not null);
+  insert into ${CLOCK}.time values (1000);
+  create function ${CLOCK}.clock_timestamp() returns timestamptz language sql volatile
+    as 'select to_timestamp(at / 1000.0) from ${CLOCK}.time'`,
+);
+const clockedUrl = `${url}?options=${encodeURIComponent(`-c search_path=${CLOCK},pg_catalog`)}`;
+
+/** Opening takes a while; a test that does not close its store leaves it to the next one. */
+let store: Store | undefined;
+after(async () => {
+  await store?.close();
+  await server.stop();
+});
+
+storeContract('Postgres', async () => {
+  const open = (store ??= await openPostgresStore({
+    url: clockedUrl,
+    logger: silentLogger,
+    bootId: randomUUID(),
+  }));
+  const clock = { at: 1000 };
+  let told = clock.at;
+  await empty();
+  const clocked: Store = {
+    read: (fn) => open.read(fn),
+    write: async (unit, fn) => {
+      if (clock.at !== told) {
+        told = clock.at;
+        await server.query(url, `update ${CLOCK}.time set at = $1`, [told]);
+      }
+      return open.write(unit, fn);
+    },
+    onSignal: (listener) => open.onSignal(listener),
+    close: () => {
+      store = undefined;
+      return open.close();
+    },
+  };
+  return { store: clocked, clock, close: () => Promise.resolve() };
+});
+
+/** All tables but the one that says what version they have, and the gateways: one is alive. */
+async function empty(): Promise<void> {
+  const tables = await server.query(
+    url,
+    `select tablename from pg_tables where schemaname = $1
+      and tablename not in ('schema_version', 'gateways', 'time')`,
+    [CLOCK],
+  );
+  const names = tables.map(({ tablename }) => `${CLOCK}."${String(tablename)}"`).join(', ');
+  await server.query(url, `truncate ${names} restart identity; update ${CLOCK}.time set at = 1000`);
+}

@@ -1,0 +1,53 @@
+import type pg from 'pg';
+import { SqlTx } from '../sql/sql-tx.ts';
+import { SqlUnit } from '../sql/sql-unit.ts';
+import type { ReadTx } from '../store.ts';
+import { PgConnection } from './pg-connection.ts';
+import { postgresDialect } from './postgres-dialect.ts';
+import { toStoreError } from './to-store-error.ts';
+
+const BEGIN = `begin isolation level repeatable read read only;
+set local idle_in_transaction_session_timeout = '60s'`;
+
+/** Reads, each on a snapshot of its own, side by side. */
+export class ReadPool {
+  readonly #pool: pg.Pool;
+  readonly #options: { place: string; isPrepared: boolean };
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(pool: pg.Pool, options: { place: string; isPrepared: boolean }) {
+    this.#pool = pool;
+    this.#options = options;
+  }
+
+  run<T>(fn: (tx: ReadTx) => Promise<T>): Promise<T> {
+    const result = this.#read(fn);
+    const ended: Promise<unknown> = result.catch(() => {}).then(() => this.#running.delete(ended));
+    this.#running.add(ended);
+    return result;
+  }
+
+  /** Resolves when no read is under way. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  async #read<T>(fn: (tx: ReadTx) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect().catch((error: unknown) => {
+      throw toStoreError(error, this.#options.place);
+    });
+    const connection = new PgConnection(client, this.#options);
+    try {
+      await connection.script(BEGIN);
+      const unit = new SqlUnit(connection, postgresDialect, 0);
+      try {
+        return await fn(new SqlTx(unit));
+      } finally {
+        unit.end();
+      }
+    } finally {
+      if (!connection.isBroken) await connection.script('rollback').catch(() => {});
+      client.release(connection.isBroken);
+    }
+  }
+}
