@@ -52,6 +52,8 @@ export interface MembershipOptions {
   place: string;
   id: string;
   logger: Logger;
+  /** how often it looks for work without an owner, and whether its heartbeat is due */
+  sweepEveryMs?: number | undefined;
   /** Signals for the listeners of this gateway. */
   publish(signals: readonly StoreSignal[]): void;
   /** Declares dead gateways dead and frees what they held. */
@@ -100,7 +102,7 @@ export class Membership {
       this.#isOut = true;
       throw toStoreError(error, this.#options.place);
     });
-    this.#schedule(0);
+    this.#schedule();
   }
 
   /** Leaves in order: others take over at once. */
@@ -148,11 +150,11 @@ export class Membership {
     this.#leaseEndsAt = startedAt + LEASE_MS;
   }
 
-  #schedule(delayMs: number): void {
+  #schedule(): void {
     if (this.#isOut) return;
     this.#timer = setTimeout(() => {
       this.#working = this.#tick();
-    }, delayMs);
+    }, this.#options.sweepEveryMs ?? SWEEP_MS);
   }
 
   async #tick(): Promise<void> {
@@ -161,7 +163,7 @@ export class Membership {
     try {
       await this.#beat(client);
       await this.#sweep(client);
-      this.#schedule(SWEEP_MS);
+      this.#schedule();
     } catch (error) {
       if (this.#isOut) return;
       this.#options.logger.warn({ err: error }, 'the heartbeat failed');
@@ -215,7 +217,7 @@ export class Membership {
         this.#options.logger.info({ gatewayId: this.#options.id }, 'joined the database again');
         // what others told meanwhile was missed
         this.#options.publish([{ type: 'resync' }]);
-        this.#schedule(0);
+        this.#schedule();
         return;
       } catch (error) {
         this.#options.logger.warn({ err: error }, 'the database is out of reach; tried again');

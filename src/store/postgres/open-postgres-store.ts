@@ -21,6 +21,8 @@ export interface PostgresStoreOptions {
   logger: Logger;
   /** names this gateway among those on the same database */
   bootId: string;
+  /** how often this gateway looks for work without an owner; a second when it is not given */
+  sweepEveryMs?: number | undefined;
 }
 
 const MAX_READERS = 8;
@@ -126,6 +128,7 @@ class PostgresStore implements Store {
       place,
       id,
       logger,
+      sweepEveryMs: parts.sweepEveryMs,
       publish: (signals) => this.#publish(signals),
       takeOver: () => takeOver(this.#writes, { id, logger }),
     });
