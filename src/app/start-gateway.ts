@@ -1,7 +1,6 @@
 /** The composition root: builds the concrete parts, starts them in order, stops them in reverse. */
 import { createHash, randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { createEmbeddedRuntime } from '../agent/embedded/create-embedded-runtime.ts';
 import { createScriptedRuntime } from '../agent/scripted/create-scripted-runtime.ts';
 import type { AgentTool } from '../agent/runtime.ts';
@@ -22,14 +21,13 @@ import { GatewayError } from '../protocol/errors.ts';
 import { createServices, type ServiceHost } from '../service/create-services.ts';
 import type { RunContext } from '../service/context.ts';
 import { createRunEvents } from '../service/run-events.ts';
-import { lockState } from '../store/sqlite/lock-state.ts';
-import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import { createSessionTools } from '../tools/create-session-tools.ts';
 import { createToolInvoker } from '../tools/create-tool-invoker.ts';
 import { systemClock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { createLogger } from './create-logger.ts';
+import { openStore } from './open-store.ts';
 import { TRUNKLINE_VERSION } from './version.ts';
 
 export interface StartOptions extends LoadOptions {
@@ -58,33 +56,15 @@ export async function startGateway(options: StartOptions = {}): Promise<RunningG
   const env = options.env ?? process.env;
   const logger = options.logger ?? createLogger(env['TRUNKLINE_LOG_LEVEL'] ?? 'info');
   for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
-  const lock = lockState(loaded.stateDir);
-  const store = await openStore(loaded, { logger, wrap: options.wrapStore }).catch(
-    (error: unknown) => {
-      lock.release();
-      throw error;
-    },
-  );
-  const release = async (): Promise<void> => {
-    await store.close();
-    lock.release();
-  };
+  const bootId = randomUUID();
+  const { store: opened, release } = await openStore(loaded, { logger, bootId });
+  const store = options.wrapStore === undefined ? opened : options.wrapStore(opened);
   try {
-    return await startOn(store, { loaded, logger, env, release });
+    return await startOn(store, { loaded, logger, env, bootId, release });
   } catch (error) {
     await release();
     throw error;
   }
-}
-
-async function openStore(
-  loaded: LoadedConfig,
-  { logger, wrap }: { logger: Logger; wrap: StartOptions['wrapStore'] },
-): Promise<Store> {
-  const store = await Promise.resolve(
-    openSqliteStore({ path: join(loaded.stateDir, 'trunkline.db'), clock: systemClock, logger }),
-  );
-  return wrap === undefined ? store : wrap(store);
 }
 
 async function startOn(
@@ -93,11 +73,13 @@ async function startOn(
     loaded,
     logger,
     env,
+    bootId,
     release,
   }: {
     loaded: LoadedConfig;
     logger: Logger;
     env: Environment;
+    bootId: string;
     release: () => Promise<void>;
   },
 ): Promise<RunningGateway> {
@@ -108,7 +90,7 @@ async function startOn(
   }
   const token = mode === 'token' ? ensureGatewayToken(loaded, { env }).token : undefined;
   const secret = token ?? password ?? stateDir;
-  const { context, host, invokeTool } = buildServices(store, { loaded, logger, secret });
+  const { context, host, invokeTool } = buildServices(store, { loaded, logger, secret, bootId });
   let isReady = false;
   await host.start();
   const gateway = createGateway({
@@ -148,10 +130,16 @@ async function answers(store: Store): Promise<boolean> {
 
 function buildServices(
   store: Store,
-  { loaded, logger, secret }: { loaded: LoadedConfig; logger: Logger; secret: string },
+  {
+    loaded,
+    logger,
+    secret,
+    bootId,
+  }: { loaded: LoadedConfig; logger: Logger; secret: string; bootId: string },
 ): { context: RunContext; host: ServiceHost; invokeTool: ReturnType<typeof createToolInvoker> } {
   const { config, stateDir } = loaded;
   const currentConfig = () => config;
+  const clock = store.shared?.clock ?? systemClock;
   const events = createRunEvents((err) => logger.error({ err }, 'an event listener failed'));
   const scripted = createScriptedRuntime();
   const embedded = createEmbeddedRuntime({ providers: () => config.models.providers, logger });
@@ -168,13 +156,13 @@ function buildServices(
   const context: RunContext = {
     store,
     config: currentConfig,
-    clock: systemClock,
+    clock,
     logger,
     events,
     stateDir,
     cursorSecret: createHash('sha256').update(`cursor ${secret}`).digest('hex'),
-    bootId: randomUUID(),
-    startedAt: systemClock.now(),
+    bootId,
+    startedAt: clock.now(),
     runtimeFor: (provider) => (provider === SCRIPTED_MODEL.provider ? scripted : embedded),
     toolsOf: () => tools,
     channels: new Map([[webchat.id, webchat]]),

@@ -87,9 +87,9 @@ test('every fault is reported at once, and no secret is in the text', (t) => {
       models: { providers: { p: { baseUrl: 'x', apiKey: '${GONE}' } } },
     },
   });
-  const env = { TRUNKLINE_DATABASE_URL: 'postgres://u:hunter4@h/d' };
+  const env = { TRUNKLINE_DATABASE_URL: 'mysql://u:hunter4@h/d' };
   const faults =
-    /models\.providers\.p\.apiKey: environment variable GONE[^]*baseUrl[^]*auth\.password[^]*gateway\.prot[^]*TRUNKLINE_DATABASE_URL: Postgres is not supported yet/;
+    /models\.providers\.p\.apiKey: environment variable GONE[^]*baseUrl[^]*auth\.password[^]*gateway\.prot[^]*TRUNKLINE_DATABASE_URL: expected postgres:\/\//;
   assert.throws(
     () => loadConfig({ stateDir, env }),
     (error: unknown) => {
@@ -97,6 +97,26 @@ test('every fault is reported at once, and no secret is in the text', (t) => {
       return isConfigError(faults)(error);
     },
   );
+});
+
+test('the environment names a Postgres database, and a way past a pooler', (t) => {
+  const stateDir = makeState(t);
+  const of = (url?: string, directUrl?: string) =>
+    loadConfig({
+      stateDir,
+      env: { TRUNKLINE_DATABASE_URL: url, TRUNKLINE_DATABASE_DIRECT_URL: directUrl },
+    }).database;
+  const url = 'postgres://u:hunter2@pooler:6432/d';
+  assert.equal(of(), undefined);
+  assert.equal(of(''), undefined);
+  assert.deepEqual(of(url), { url, directUrl: undefined });
+  assert.deepEqual(of(url, 'postgresql://h/d'), { url, directUrl: 'postgresql://h/d' });
+  assert.throws(() => of(undefined, url), isConfigError(/DIRECT_URL: set TRUNKLINE_DATABASE_URL/));
+  for (const bad of ['h:5432/d', 'postgres://h', 'http://h/d', 'hunter2']) {
+    assert.throws(() => of(bad), isConfigError(/TRUNKLINE_DATABASE_URL: expected postgres:/));
+    assert.throws(() => of(url, bad), isConfigError(/DIRECT_URL: expected postgres:/));
+    assert.throws(() => of(bad), (error: unknown) => !String(error).includes('hunter2'));
+  }
 });
 
 test('relative folders of agents start at the state directory', (t) => {

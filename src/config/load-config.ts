@@ -5,6 +5,7 @@ import { GatewayError } from '../protocol/errors.ts';
 import { checkConfigValue, readConfigFile } from './check-config.ts';
 import { formatIssue } from './config-issue.ts';
 import type { ConfigIssue } from './config-issue.ts';
+import { type DatabasePlace, databasePlaceOf } from './database-place.ts';
 import type { Environment } from './env-references.ts';
 import { shapeErrors } from './shape-errors.ts';
 import { expandPath, given, stateFiles } from './state-files.ts';
@@ -30,6 +31,8 @@ export interface LoadedConfig extends StateFiles {
   isConfigFound: boolean;
   /** usual providers whose key is in the environment */
   environmentProviders: string[];
+  /** Postgres in place of the file in the state directory; undefined = SQLite */
+  database: DatabasePlace | undefined;
 }
 
 /**
@@ -45,7 +48,8 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
     mayLackSecrets: options.mayLackSecrets ?? false,
   });
   const place = overridesOf(options, env);
-  const errors = [...checked.errors, ...place.errors, ...environmentErrors(env)];
+  const database = databasePlaceOf(env);
+  const errors = [...checked.errors, ...place.errors, ...database.errors];
   if (checked.config === undefined || errors.length > 0)
     throw configError(files.configPath, errors);
   const gateway = { ...checked.config.gateway, ...place.gateway };
@@ -55,6 +59,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
     config: withAbsolutePaths({ ...checked.config, gateway }, files.stateDir),
     warnings: checked.warnings,
     environmentProviders: checked.addedProviders,
+    database: database.database,
   };
 }
 
@@ -102,12 +107,6 @@ function overridesOf(options: LoadOptions, env: Environment): Overrides {
       );
   }
   return found;
-}
-
-function environmentErrors(env: Environment): ConfigIssue[] {
-  return ['TRUNKLINE_DATABASE_URL', 'TRUNKLINE_DATABASE_DIRECT_URL']
-    .filter((name) => given(env, name) !== undefined)
-    .map((path) => ({ path, message: 'Postgres is not supported yet; unset the variable' }));
 }
 
 /** Relative folders of the file start at the state directory, wherever the gateway is started from. */

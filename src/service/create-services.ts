@@ -5,7 +5,7 @@ import { advanceExchange } from './exchange/advance-exchange.ts';
 import { announceSpawn } from './spawn/announce-spawn.ts';
 import type { RunContext, RunServices } from './context.ts';
 import { deliver } from './delivery/deliver.ts';
-import { createJobRunner, type JobHandler } from './job-runner.ts';
+import { createJobRunner } from './job-runner.ts';
 import { listAgents } from './sessions/list-agents.ts';
 import { listSessions } from './sessions/list-sessions.ts';
 import {
@@ -27,6 +27,7 @@ import { spawnSession } from './spawn/spawn-session.ts';
 import { waitForRun } from './runs/wait-for-run.ts';
 import type { Config } from '../protocol/options/config.ts';
 import type { RunClass } from '../protocol/words.ts';
+import type { JobHandler } from '../store/jobs.ts';
 
 /** Agent-to-agent turns at a time: their own pool, so that they never wait for people's messages. */
 const NESTED_CAP = 16;
@@ -52,6 +53,10 @@ export function createServices(context: RunContext): ServiceHost {
   const host: RunServices = { ...context, activeRuns, slots, watch, wakeScheduler: scheduler.wake };
   const { store, clock, logger } = context;
   const jobs = createJobRunner({ store, clock, logger, handlers: jobHandlers(host) });
+  store.shared?.onLost(async () => {
+    for (const run of activeRuns.all()) run.abort('drain');
+    await activeRuns.idle();
+  });
   return {
     services: toServices(host),
     runPosition: async (runId) => {

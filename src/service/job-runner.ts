@@ -1,18 +1,10 @@
 /** Runs due jobs: short, idempotent steps that end their own row in the transaction of their effect. */
+import type { JobHandler, JobRunner } from '../store/jobs.ts';
 import type { JobRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { type Clock, MAX_TIMER_MS } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
-
-/** Contract: may run again after a crash; ends the job in the unit of its effect; never runs a turn. */
-export type JobHandler = (payload: Record<string, string>) => Promise<void>;
-
-export interface JobRunner {
-  start(): void;
-  /** Takes no more jobs and resolves when those that run have ended. */
-  stop(): Promise<void>;
-}
 
 const BATCH = 64;
 
@@ -88,7 +80,7 @@ export function createJobRunner(deps: {
     start: () => {
       state = 'idle';
       stopSignals = store.onSignal((signal) => {
-        if (signal.type === 'job') look();
+        if (signal.type === 'job' || signal.type === 'resync') look();
       });
       look();
     },

@@ -20,6 +20,7 @@ import type {
   WindowRow,
 } from './rows.ts';
 import type { RunClass, SessionState } from '../protocol/words.ts';
+import type { Clock } from '../util/clock.ts';
 
 /** What changed, told after the commit; carries ids only. */
 export type StoreSignal =
@@ -48,6 +49,8 @@ export interface Store {
 
 /** This gateway among those on the same store. */
 export interface SharedStore {
+  /** follows the clock of the store, which all due times and deadlines are written by */
+  readonly clock: Clock;
   /**
    * Returns false when the others may have declared this gateway dead, and its lanes are theirs. A
    * run asks before each external effect.

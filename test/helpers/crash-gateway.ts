@@ -1,6 +1,6 @@
 /**
  * A gateway as a process of its own, for tests that kill it:
- * `node test/helpers/crash-gateway.ts --state-dir DIR [--port N] [--crash unit:before|after:n] [--fail unit]`.
+ * `node test/helpers/crash-gateway.ts --state-dir DIR [--port N] [--crash unit:before|after:n] [--fail unit] [--database URL]`.
  * Prints one JSON line with its address once it answers. Stops in order at SIGTERM, and dies with its parent.
  */
 import { flushCompileCache } from 'node:module';
@@ -15,6 +15,7 @@ const { values } = parseArgs({
     port: { type: 'string', default: '0' },
     crash: { type: 'string' },
     fail: { type: 'string' },
+    database: { type: 'string' },
   },
 });
 // The parent holds the other end of this pipe; the kernel closes it however the parent ends.
@@ -25,7 +26,7 @@ const crash = values.crash === undefined ? undefined : parseCrashPoint(values.cr
 const gateway = await startGateway({
   stateDir: values['state-dir'],
   port: Number(values.port),
-  env: {},
+  env: values.database === undefined ? {} : { TRUNKLINE_DATABASE_URL: values.database },
   logger: createLogger('warn'),
   wrapStore: (store) => withCrashPoint(store, { crash, failing: values.fail }),
 });

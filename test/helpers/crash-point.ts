@@ -29,6 +29,7 @@ export function withCrashPoint(
     read: (fn) => store.read(fn),
     onSignal: (listener) => store.onSignal(listener),
     close: () => store.close(),
+    shared: store.shared,
     async write(unit, fn) {
       if (unit === failing && !hasFailed) {
         hasFailed = true;

@@ -37,6 +37,8 @@ export interface GatewayProcessOptions {
   crash?: string;
   /** unit whose first try is refused */
   fail?: string;
+  /** address of a Postgres database; absent = SQLite in the state directory */
+  database?: string;
 }
 
 /** A process that is not gone by then is killed, and the test fails. */
@@ -55,6 +57,7 @@ export function startGatewayProcess(
   const args = ['--state-dir', options.stateDir, '--port', String(options.port ?? 0)];
   if (crash !== undefined) args.push('--crash', crash);
   if (fail !== undefined) args.push('--fail', fail);
+  if (options.database !== undefined) args.push('--database', options.database);
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCache },

@@ -3,6 +3,7 @@ import type { SendOutcome } from '../../channels/channel.ts';
 import type { DeliveryRow } from '../../store/rows.ts';
 import { must } from '../../util/assert.ts';
 import type { RunContext } from '../context.ts';
+import { mustHoldLease } from '../runs/lease.ts';
 
 /** Delays before the second and each further attempt, in milliseconds; then `failed`, kept on the desk. */
 const RETRY_DELAYS_MS = [1000, 5000, 30_000, 120_000, 600_000, 3_600_000];
@@ -43,6 +44,7 @@ async function send(context: RunContext, row: DeliveryRow): Promise<SendOutcome>
   if (channel === undefined) {
     return { status: 'failed', reason: `no channel ${row.channel} is set up here` };
   }
+  mustHoldLease(context.store);
   return channel.send({
     idempotencyKey: row.idempotencyKey,
     sessionKey: row.sessionKey,

@@ -12,6 +12,7 @@ import { buildTurn } from './build-turn.ts';
 import { type ClaimedRun, timeoutText } from './claim-run.ts';
 import type { ClosedRun, RunEnd } from './close-run.ts';
 import type { RunContext } from '../context.ts';
+import { mustHoldLease } from './lease.ts';
 import { settleRun } from './settle-run.ts';
 import { finishToolCalls, performToolCalls, type PlayedRun } from './turn-host.ts';
 
@@ -181,6 +182,7 @@ async function runTurn(
       return performToolCalls(context, played, message);
     },
   };
+  mustHoldLease(context.store);
   return runtime.runTurn(turn, host, played.active.signal);
 }
 

@@ -16,8 +16,12 @@ export interface RunWatch {
 export function createRunWatch(store: Store): RunWatch {
   const subscriptions = new Map<string, Set<() => void>>();
   const stop = store.onSignal((signal) => {
-    if (signal.type !== 'run') return;
-    for (const notify of subscriptions.get(signal.runId) ?? []) notify();
+    if (signal.type === 'run') {
+      for (const notify of subscriptions.get(signal.runId) ?? []) notify();
+    }
+    if (signal.type === 'resync') {
+      for (const set of subscriptions.values()) for (const notify of set) notify();
+    }
   });
   return {
     stop,

@@ -37,12 +37,15 @@ export function createScheduler(
     slots.give(runClass);
     wake();
   };
-  const claim = (runClasses: readonly RunClass[]): Promise<ClaimedRun | undefined> =>
-    claimRun(context, runClasses).catch((error: unknown) => {
+  const claim = async (runClasses: readonly RunClass[]): Promise<ClaimedRun | undefined> => {
+    // What is claimed without a lease belongs to the others; the store wakes us when it has one again.
+    if (context.store.shared?.holdsLease() === false) return undefined;
+    return claimRun(context, runClasses).catch((error: unknown) => {
       context.logger.error({ err: error }, 'no run could be claimed; tried again');
       setTimeout(wake, backoffMs(0));
       return undefined;
     });
+  };
   /** Claims until no class has both a slot and work. */
   const fill = async (): Promise<void> => {
     while (!is('stopped')) {
@@ -71,7 +74,7 @@ export function createScheduler(
     start: () => {
       state = 'idle';
       stopSignals = context.store.onSignal((signal) => {
-        if (signal.type === 'lane') wake();
+        if (signal.type === 'lane' || signal.type === 'resync') wake();
       });
       wake();
     },

@@ -15,6 +15,7 @@ import type { ActiveRun } from './active-runs.ts';
 import type { ClaimedRun } from './claim-run.ts';
 import type { RunContext } from '../context.ts';
 import type { AttemptCounter } from './attempt-counter.ts';
+import { mustHoldLease } from './lease.ts';
 import { addUsage, isPriced } from './run-usage.ts';
 
 /** One run while it is played. */
@@ -115,6 +116,7 @@ async function performCall(
     await tx.lanes.lock(active.fence);
     await tx.toolCalls.start(call, tx.now);
   });
+  mustHoldLease(context.store);
   context.events.emit({ ...base, type: 'tool', phase: 'start', name: call.name, args });
   const outcome =
     tool === undefined

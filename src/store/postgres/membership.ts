@@ -10,9 +10,11 @@
  */
 import { randomInt } from 'node:crypto';
 import pg from 'pg';
+import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { StoreSignal } from '../store.ts';
 import { connectOptions } from './connect-options.ts';
+import { DatabaseClock } from './database-clock.ts';
 import { CHANNEL, readPayload } from './notifier.ts';
 import { toStoreError } from './to-store-error.ts';
 
@@ -31,11 +33,14 @@ set tcp_keepalives_count = 3; listen ${CHANNEL}`;
 
 /** What an earlier registration of this gateway still held is free: its runs were given up. */
 const FREE_OWN_LANES = 'update lanes set owner = null where owner = $1';
+/** Both return the time of the database. */
 const REGISTER = `insert into gateways (id, lock_key, worker_id, heartbeat_at, lease_until)
 values ($1, $2, $3, ${NOW}, ${NOW} + ${LEASE_MS})
 on conflict (id) do update set lock_key = excluded.lock_key, worker_id = excluded.worker_id,
-  heartbeat_at = excluded.heartbeat_at, lease_until = excluded.lease_until`;
-const HEARTBEAT = `update gateways set worker_id = $2, heartbeat_at = ${NOW}, lease_until = ${NOW} + ${LEASE_MS} where id = $1`;
+  heartbeat_at = excluded.heartbeat_at, lease_until = excluded.lease_until
+returning heartbeat_at as now`;
+const HEARTBEAT = `update gateways set worker_id = $2, heartbeat_at = ${NOW}, lease_until = ${NOW} + ${LEASE_MS}
+where id = $1 returning heartbeat_at as now`;
 
 /** Whether a gateway is dead: the condition that the take-over uses, too. */
 export const IS_DEAD = `(lease_until <= ${NOW} or pg_try_advisory_xact_lock(lock_key))`;
@@ -63,6 +68,7 @@ export interface MembershipOptions {
 export class Membership {
   readonly #options: MembershipOptions;
   readonly #lostListeners = new Set<() => Promise<void>>();
+  readonly #clock = new DatabaseClock();
   #client: pg.Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #workerId: string | null = null;
@@ -73,6 +79,11 @@ export class Membership {
 
   constructor(options: MembershipOptions) {
     this.#options = options;
+  }
+
+  /** The database's, as of the last heartbeat. */
+  get clock(): Clock {
+    return this.#clock;
   }
 
   /** False when others may have declared this gateway dead. By the monotonic clock: it goes on while paused. */
@@ -135,17 +146,18 @@ export class Membership {
       const startedAt = performance.now();
       await client.query('begin');
       await client.query(FREE_OWN_LANES, [id]);
-      await client.query(REGISTER, [id, lockKey, this.#workerId]);
+      const { rows } = await client.query<{ now: number }>(REGISTER, [id, lockKey, this.#workerId]);
       await client.query('commit');
       this.#client = client;
-      this.#renewed(startedAt);
+      this.#renewed(startedAt, rows[0]?.now);
     } catch (error) {
       void client.end().catch(() => {});
       throw error;
     }
   }
 
-  #renewed(startedAt: number): void {
+  #renewed(startedAt: number, now = 0): void {
+    this.#clock.set(now, startedAt);
     this.#heartbeatAt = startedAt;
     this.#leaseEndsAt = startedAt + LEASE_MS;
   }
@@ -174,9 +186,14 @@ export class Membership {
   async #beat(client: pg.Client): Promise<void> {
     const startedAt = performance.now();
     if (startedAt - this.#heartbeatAt < HEARTBEAT_MS) return;
-    const { rowCount } = await client.query(HEARTBEAT, [this.#options.id, this.#workerId]);
-    if (rowCount === 0) throw new Error('this gateway was declared dead');
-    this.#renewed(startedAt);
+    // Runs that were refused their effects are given up already, taken over or not.
+    if (!this.holdsLease()) throw new Error('the lease was over before this heartbeat');
+    const { rows } = await client.query<{ now: number }>(HEARTBEAT, [
+      this.#options.id,
+      this.#workerId,
+    ]);
+    if (rows[0] === undefined) throw new Error('this gateway was declared dead');
+    this.#renewed(startedAt, rows[0].now);
   }
 
   async #sweep(client: pg.Client): Promise<void> {

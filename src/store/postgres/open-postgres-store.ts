@@ -133,6 +133,7 @@ class PostgresStore implements Store {
       takeOver: () => takeOver(this.#writes, { id, logger }),
     });
     this.shared = {
+      clock: this.#membership.clock,
       holdsLease: () => this.#membership.holdsLease(),
       onLost: (listener) => this.#membership.onLost(listener),
     };
