@@ -52,7 +52,9 @@ export function createServices(context: RunContext): ServiceHost {
   const scheduler = createScheduler(context, { activeRuns, slots });
   const host: RunServices = { ...context, activeRuns, slots, watch, wakeScheduler: scheduler.wake };
   const { store, clock, logger } = context;
-  const jobs = createJobRunner({ store, clock, logger, handlers: jobHandlers(host) });
+  const handlers = jobHandlers(host);
+  const jobs =
+    store.shared?.createJobRunner(handlers) ?? createJobRunner({ store, clock, logger, handlers });
   store.shared?.onLost(async () => {
     for (const run of activeRuns.all()) run.abort('drain');
     await activeRuns.idle();

@@ -19,6 +19,7 @@ import type {
   WaitRow,
   WindowRow,
 } from './rows.ts';
+import type { JobHandler, JobRunner } from './jobs.ts';
 import type { RunClass, SessionState } from '../protocol/words.ts';
 import type { Clock } from '../util/clock.ts';
 
@@ -56,6 +57,8 @@ export interface SharedStore {
    * run asks before each external effect.
    */
   holdsLease(): boolean;
+  /** Runs the jobs of this store on a worker that all its gateways share. */
+  createJobRunner(handlers: Readonly<Record<string, JobHandler>>): JobRunner;
   /**
    * Calls `giveUp` when the lanes of this gateway were lost. It ends the runs of this process without
    * an outcome; the gateway joins again when it has resolved.

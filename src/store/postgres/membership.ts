@@ -97,13 +97,13 @@ export class Membership {
     return () => this.#lostListeners.delete(listener);
   }
 
-  /** Names who has jobs locked for this gateway, from the next heartbeat on. */
-  async setWorker(workerId: string): Promise<void> {
+  /** Names who has jobs locked for this gateway. */
+  setWorker(workerId: string): void {
     this.#workerId = workerId;
-    await this.#client?.query('update gateways set worker_id = $2 where id = $1', [
-      this.#options.id,
-      workerId,
-    ]);
+    this.#client
+      ?.query('update gateways set worker_id = $2 where id = $1', [this.#options.id, workerId])
+      // the next heartbeat says it again
+      .catch(() => {});
   }
 
   /** Joins for the first time. Rejects `unavailable` when the database cannot be reached. */

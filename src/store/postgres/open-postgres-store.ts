@@ -4,6 +4,7 @@ import type { Logger } from '../../util/logger.ts';
 import type { ReadTx, SharedStore, Store, StoreSignal, WriteTx } from '../store.ts';
 import { connectOptions, createPool, placeOf } from './connect-options.ts';
 import { findPooler } from './find-pooler.ts';
+import { createJobWorker, migrateJobs } from './job-worker.ts';
 import { Membership } from './membership.ts';
 import { migrate } from './migrate.ts';
 import { Notifier } from './notifier.ts';
@@ -36,7 +37,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { url, logger, bootId } = options;
   const directUrl = options.directUrl ?? url;
   const place = placeOf(directUrl);
-  const applied = await prepareDatabase(directUrl, place);
+  const applied = await prepareDatabase(directUrl, { place, logger });
   const isPrepared = directUrl === url || !(await isPooled(url));
   const writers = createPool(url, 1);
   const readers = createPool(url, MAX_READERS);
@@ -51,14 +52,17 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   return store;
 }
 
-async function prepareDatabase(url: string, place: string): Promise<number> {
+async function prepareDatabase(
+  url: string,
+  { place, logger }: { place: string; logger: Logger },
+): Promise<number> {
   const client = new pg.Client(connectOptions(url));
   client.on('error', () => {});
   try {
     await client.connect();
     await refuseTransactionPooler(client, { url, place });
     const connection = new PgConnection(client, { place, isPrepared: false });
-    return await migrate(connection, { place, alsoUnderLock: async () => {} });
+    return await migrate(connection, { place, alsoUnderLock: () => migrateJobs(url, logger) });
   } catch (error) {
     throw toStoreError(error, place);
   } finally {
@@ -134,6 +138,15 @@ class PostgresStore implements Store {
     });
     this.shared = {
       clock: this.#membership.clock,
+      createJobRunner: (handlers) =>
+        createJobWorker({
+          url: directUrl,
+          store: this,
+          clock: this.#membership.clock,
+          logger,
+          handlers,
+          onWorker: (workerId) => this.#membership.setWorker(workerId),
+        }),
       holdsLease: () => this.#membership.holdsLease(),
       onLost: (listener) => this.#membership.onLost(listener),
     };

@@ -2,12 +2,14 @@ import type pg from 'pg';
 import { SqlTx } from '../sql/sql-tx.ts';
 import { SqlUnit } from '../sql/sql-unit.ts';
 import type { ReadTx } from '../store.ts';
+import { GraphileJobs } from './graphile-jobs.ts';
 import { PgConnection } from './pg-connection.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 import { toStoreError } from './to-store-error.ts';
 
 const BEGIN = `begin isolation level repeatable read read only;
-set local idle_in_transaction_session_timeout = '60s'`;
+set local idle_in_transaction_session_timeout = '60s';
+set local enable_seqscan = off`;
 
 /** Reads, each on a snapshot of its own, side by side. */
 export class ReadPool {
@@ -41,7 +43,7 @@ export class ReadPool {
       await connection.script(BEGIN);
       const unit = new SqlUnit(connection, postgresDialect, 0);
       try {
-        return await fn(new SqlTx(unit));
+        return await fn(new SqlTx(unit, new GraphileJobs(unit)));
       } finally {
         unit.end();
       }

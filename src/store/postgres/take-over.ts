@@ -5,6 +5,18 @@ import type { WriteQueue } from './write-queue.ts';
 /** Deleting the row is what declares a gateway dead: its next heartbeat finds nothing. */
 const DECLARE_DEAD = `delete from gateways where id <> $1 and ${IS_DEAD} returning id, worker_id`;
 
+/**
+ * Jobs of workers that no gateway has: of those that are dead now, and of those that died before they
+ * had said their name. A job without a key that may not run again has had its effect.
+ */
+const UNLOCK_JOBS = `select graphile_worker.force_unlock_workers(array(
+  select locked_by from graphile_worker._private_jobs
+  where locked_by is not null
+    and (locked_by = any($1::text[]) or locked_at < now() - interval '10 seconds')
+    and locked_by not in (select worker_id from gateways where worker_id is not null)))`;
+const REMOVE_DONE_JOBS = `delete from graphile_worker._private_jobs
+where key is null and locked_at is null and attempts >= max_attempts`;
+
 /** Frees, in one transaction, what gateways held that are dead; the others are told to look for work. */
 export function takeOver(
   writes: WriteQueue,
@@ -13,6 +25,9 @@ export function takeOver(
   return writes
     .add('take-over', async (tx, unit) => {
       const { rows } = await unit.raw(DECLARE_DEAD, [id]);
+      const workers = rows.flatMap((row) => (row['worker_id'] === null ? [] : [row['worker_id']]));
+      await unit.raw(UNLOCK_JOBS, [`{${workers.join(',')}}`]);
+      await unit.raw(REMOVE_DONE_JOBS, []);
       const freedLanes = await tx.lanes.freeOrphans(id);
       tx.signal({ type: 'resync' });
       return { gateways: rows.map((row) => row['id']), freedLanes };

@@ -5,22 +5,30 @@ import type { Logger } from '../../util/logger.ts';
 import { SqlTx } from '../sql/sql-tx.ts';
 import { SqlUnit } from '../sql/sql-unit.ts';
 import type { StoreSignal } from '../store.ts';
+import { GraphileJobs } from './graphile-jobs.ts';
 import { PgConnection } from './pg-connection.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 import { isConflict, toStoreError } from './to-store-error.ts';
 
-/** A unit that met others so often has something wrong with it. */
-const MAX_ATTEMPTS = 20;
-const LONGEST_PAUSE_MS = 200;
+/** So often a unit runs at most; from the second time on it runs alone, so that it gets through. */
+const MAX_ATTEMPTS = 8;
+const LONGEST_PAUSE_MS = 500;
 
 /**
+ * The lock is taken before the snapshot is. Of its modes the first admits others in it and the
+ * second nobody: a unit that did not fit to others waits for those that run and then runs alone.
  * A gateway that is paused in a transaction holds its locks: the server ends its session before the
- * lease is over, and nobody waits longer for a lock.
+ * lease is over. Scans of whole tables are switched off because a small table is scanned whatever
+ * its indexes, and then every write to it is a conflict.
  */
-const BEGIN = `begin isolation level serializable;
-set local lock_timeout = '4s';
+function beginOf(attempt: number): string {
+  return `begin isolation level serializable;
+set local lock_timeout = '9s';
 set local idle_in_transaction_session_timeout = '8s';
+set local enable_seqscan = off;
+lock table schema_version in ${attempt === 1 ? 'row share' : 'exclusive'} mode;
 select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now`;
+}
 
 type Run<T> = (tx: SqlTx, unit: SqlUnit) => Promise<T>;
 type Outcome<T> =
@@ -72,19 +80,22 @@ export class WriteQueue {
 
   async #perform<T>(name: string, run: Run<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#attempt(name, run);
+      const outcome = await this.#attempt({ name, attempt }, run);
       if (outcome.kind === 'committed') {
         this.#publish(outcome.signals);
         return outcome.value;
       }
       if (attempt === MAX_ATTEMPTS) throw this.#givenUp(name, outcome.error);
       this.#logger.debug({ unit: name, attempt, err: outcome.error }, 'unit runs again');
-      await delay(Math.random() * Math.min(LONGEST_PAUSE_MS, 2 ** attempt));
+      if (attempt > 1) await delay(Math.random() * Math.min(LONGEST_PAUSE_MS, 2 ** (attempt + 2)));
     }
   }
 
   /** Rejects with what the unit itself rejected with, or when the database cannot be used. */
-  async #attempt<T>(name: string, run: Run<T>): Promise<Outcome<T>> {
+  async #attempt<T>(
+    { name, attempt }: { name: string; attempt: number },
+    run: Run<T>,
+  ): Promise<Outcome<T>> {
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw toStoreError(error, this.#place);
     });
@@ -94,7 +105,7 @@ export class WriteQueue {
     });
     const progress = { isCommitting: false };
     try {
-      return await this.#transact(connection, { run, progress });
+      return await this.#transact(connection, { begin: beginOf(attempt), run, progress });
     } catch (error) {
       await rollBack(connection);
       const { failure, isBroken } = connection;
@@ -109,11 +120,11 @@ export class WriteQueue {
 
   async #transact<T>(
     connection: PgConnection,
-    { run, progress }: { run: Run<T>; progress: { isCommitting: boolean } },
+    { begin, run, progress }: { begin: string; run: Run<T>; progress: { isCommitting: boolean } },
   ): Promise<Outcome<T>> {
-    const { rows } = await connection.script(BEGIN);
+    const { rows } = await connection.script(begin);
     const unit = new SqlUnit(connection, postgresDialect, Number(rows[0]?.['now']));
-    const tx = new SqlTx(unit);
+    const tx = new SqlTx(unit, new GraphileJobs(unit));
     let value: T;
     try {
       value = await run(tx, unit);

@@ -9,8 +9,8 @@ import type { Tables } from './tables.ts';
 export interface SqlDialect {
   /** a query builder that only compiles; it has no driver */
   readonly db: Kysely<Tables>;
-  /** type of a primary key that numbers itself */
-  readonly identityColumn: string;
+  /** the table `jobs` is ours; false where a job worker brings its own */
+  readonly hasJobs: boolean;
   /** type of a text column that rows are ordered by: by its bytes */
   readonly sortedText: string;
   /** ends `create table` of a small table that is stored in its primary key, where that exists */

@@ -1,4 +1,4 @@
-import type { StoreSignal, WriteTx } from '../store.ts';
+import type { JobWrites, StoreSignal, WriteTx } from '../store.ts';
 import { SqlDeliveries } from './deliveries.ts';
 import { SqlEntries, SqlWindows } from './entries.ts';
 import { SqlExchanges } from './exchanges.ts';
@@ -26,10 +26,11 @@ export class SqlTx implements WriteTx {
   readonly exchanges: SqlExchanges;
   readonly spawns: SqlSpawns;
   readonly deliveries: SqlDeliveries;
-  readonly jobs: SqlJobs;
+  readonly jobs: JobWrites;
   readonly #signals: StoreSignal[] = [];
 
-  constructor(unit: SqlUnit) {
+  /** `jobs`: where the database has a job queue of its own */
+  constructor(unit: SqlUnit, jobs: JobWrites = new SqlJobs(unit)) {
     this.now = unit.now;
     this.sessions = new SqlSessions(unit);
     this.windows = new SqlWindows(unit);
@@ -42,7 +43,7 @@ export class SqlTx implements WriteTx {
     this.exchanges = new SqlExchanges(unit);
     this.spawns = new SqlSpawns(unit);
     this.deliveries = new SqlDeliveries(unit);
-    this.jobs = new SqlJobs(unit);
+    this.jobs = jobs;
   }
 
   signal(signal: StoreSignal): void {

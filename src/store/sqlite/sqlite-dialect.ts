@@ -18,7 +18,7 @@ export const sqliteDialect: SqlDialect = {
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
   }),
-  identityColumn: 'integer not null primary key',
+  hasJobs: true,
   sortedText: 'text',
   clusteredTable: ' without rowid',
   forUpdate: (query) => query,

@@ -5,7 +5,7 @@ import type { SqlDialect } from '../dialect.ts';
  * written by one program in units that keep them together, and a check per row costs a look-up.
  */
 export function firstTables(dialect: SqlDialect): string[] {
-  return [...sessions(dialect), ...transcripts(), ...runs(dialect), ...followUps(dialect)];
+  return [...sessions(dialect), ...transcripts(), ...runs(dialect), ...followUps(dialect), ...jobs(dialect)];
 }
 
 function sessions({ clusteredTable, sortedText }: SqlDialect): string[] {
@@ -220,7 +220,7 @@ function runs({ clusteredTable, sortedText }: SqlDialect): string[] {
   ];
 }
 
-function followUps({ identityColumn, sortedText }: SqlDialect): string[] {
+function followUps({ sortedText }: SqlDialect): string[] {
   return [
     `create table exchanges (
       exchange_id text not null primary key, -- runId of the primary run
@@ -285,9 +285,14 @@ function followUps({ identityColumn, sortedText }: SqlDialect): string[] {
     `create index deliveries_state on deliveries (state, created_at, delivery_id)`,
     // deliveries.ofSession
     `create index deliveries_session on deliveries (session_key, created_at, delivery_id)`,
+  ];
+}
 
+function jobs({ hasJobs }: SqlDialect): string[] {
+  if (!hasJobs) return [];
+  return [
     `create table jobs (
-      job_id ${identityColumn},             -- order of jobs due at the same time
+      job_id integer not null primary key,  -- order of jobs due at the same time
       job_key text not null,                -- unique among open jobs
       kind text not null,                   -- which handler
       payload_json text not null,           -- for the handler
