@@ -71,7 +71,8 @@ export async function makeKillWorld(t: TestContext, config: Json = {}): Promise<
 
 let sent = 0;
 
-function toLife(parts: Pick<Life, 'process' | 'address' | 'client'>): Life {
+/** Returns a running gateway with what tests do with it. */
+export function toLife(parts: Pick<Life, 'process' | 'address' | 'client'>): Life {
   const { client } = parts;
   return {
     ...parts,
