@@ -31,9 +31,11 @@ export function connectOptions(url: string): pg.ClientConfig {
   };
 }
 
-/** Returns a pool whose idle connections may break without harm: the next use makes a new one. */
+/** Returns a pool whose connections may break: a query in it is rejected, the next use makes a new one. */
 export function createPool(url: string, max: number): pg.Pool {
   const pool = new pg.Pool({ ...connectOptions(url), max, idleTimeoutMillis: 30_000 });
   pool.on('error', () => {});
+  // a client that is in use is not watched by its pool; its query is rejected as well
+  pool.on('connect', (client) => void client.on('error', () => {}));
   return pool;
 }

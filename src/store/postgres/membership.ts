@@ -75,6 +75,8 @@ export class Membership {
   #heartbeatAt = 0;
   #leaseEndsAt = 0;
   #isOut = true;
+  /** resolves when the gateway leaves: nothing waits longer */
+  readonly #left = Promise.withResolvers<void>();
   #working: Promise<void> = Promise.resolve();
 
   constructor(options: MembershipOptions) {
@@ -120,6 +122,7 @@ export class Membership {
   async leave(): Promise<void> {
     if (this.#isOut) return;
     this.#isOut = true;
+    this.#left.resolve();
     clearTimeout(this.#timer);
     await this.#working;
     this.#leaseEndsAt = 0;
@@ -227,7 +230,8 @@ export class Membership {
   }
 
   async #rejoin(): Promise<void> {
-    await Promise.allSettled([...this.#lostListeners].map((giveUp) => giveUp()));
+    const givenUp = Promise.allSettled([...this.#lostListeners].map((giveUp) => giveUp()));
+    await Promise.race([givenUp, this.#left.promise]);
     for (let pauseMs = 100; !this.#isOut; pauseMs = Math.min(pauseMs * 2, LONGEST_REJOIN_MS)) {
       try {
         await this.#register();
@@ -238,9 +242,10 @@ export class Membership {
         return;
       } catch (error) {
         this.#options.logger.warn({ err: error }, 'the database is out of reach; tried again');
-        await new Promise<void>((resolve) => {
+        const paused = new Promise<void>((resolve) => {
           this.#timer = setTimeout(resolve, pauseMs);
         });
+        await Promise.race([paused, this.#left.promise]);
       }
     }
   }
