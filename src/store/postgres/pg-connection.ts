@@ -5,6 +5,12 @@ import { isConflict, isConnectionLoss, toStoreError } from './to-store-error.ts'
 /** What runs statements: a client of a pool or one of its own. */
 export type PgClient = Pick<pg.ClientBase, 'query'>;
 
+/**
+ * Every query of ours searches an index in its order. A young or small table would be scanned whole
+ * all the same, and in a serialisable transaction each write to it is a conflict then.
+ */
+export const BY_INDEX = 'set local enable_seqscan = off;\nset local enable_bitmapscan = off';
+
 const names = new Map<string, string>();
 
 /** The same text has the same name everywhere: the server plans it once per connection. */

@@ -3,13 +3,13 @@ import { SqlTx } from '../sql/sql-tx.ts';
 import { SqlUnit } from '../sql/sql-unit.ts';
 import type { ReadTx } from '../store.ts';
 import { GraphileJobs } from './graphile-jobs.ts';
-import { PgConnection } from './pg-connection.ts';
+import { BY_INDEX, PgConnection } from './pg-connection.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 import { toStoreError } from './to-store-error.ts';
 
 const BEGIN = `begin isolation level repeatable read read only;
 set local idle_in_transaction_session_timeout = '60s';
-set local enable_seqscan = off`;
+${BY_INDEX}`;
 
 /** Reads, each on a snapshot of its own, side by side. */
 export class ReadPool {

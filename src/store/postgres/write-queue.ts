@@ -6,7 +6,7 @@ import { SqlTx } from '../sql/sql-tx.ts';
 import { SqlUnit } from '../sql/sql-unit.ts';
 import type { StoreSignal } from '../store.ts';
 import { GraphileJobs } from './graphile-jobs.ts';
-import { PgConnection } from './pg-connection.ts';
+import { BY_INDEX, PgConnection } from './pg-connection.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 import { isConflict, toStoreError } from './to-store-error.ts';
 
@@ -18,14 +18,13 @@ const LONGEST_PAUSE_MS = 500;
  * The lock is taken before the snapshot is. Of its modes the first admits others in it and the
  * second nobody: a unit that did not fit to others waits for those that run and then runs alone.
  * A gateway that is paused in a transaction holds its locks: the server ends its session before the
- * lease is over. Scans of whole tables are switched off because a small table is scanned whatever
- * its indexes, and then every write to it is a conflict.
+ * lease is over.
  */
 function beginOf(attempt: number): string {
   return `begin isolation level serializable;
 set local lock_timeout = '9s';
 set local idle_in_transaction_session_timeout = '8s';
-set local enable_seqscan = off;
+${BY_INDEX};
 lock table schema_version in ${attempt === 1 ? 'row share' : 'exclusive'} mode;
 select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now`;
 }

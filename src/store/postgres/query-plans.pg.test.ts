@@ -1,0 +1,132 @@
+/**
+ * Hot queries search an index, in its order. Asked on tables of some thousand rows with their
+ * statistics and under the settings of the store, which switches other scans off. Due jobs are
+ * found by the queries of graphile-worker itself.
+ */
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import pg from 'pg';
+import { silentLogger } from '../../util/logger.ts';
+import type { SqlConnection, SqlResult, SqlValue } from '../sql/connection.ts';
+import { SqlTx } from '../sql/sql-tx.ts';
+import { SqlUnit } from '../sql/sql-unit.ts';
+import type { SessionScope } from '../store.ts';
+import { GraphileJobs } from './graphile-jobs.ts';
+import { openPostgresStore } from './open-postgres-store.ts';
+import { BY_INDEX } from './pg-connection.ts';
+import { postgresDialect } from './postgres-dialect.ts';
+import { startPostgres } from './postgres-server.suite.ts';
+
+const ROWS = 4000;
+const FILL = [
+  `insert into sessions (key, agent_id, kind, session_id, input_tokens, output_tokens, system_sent,
+      aborted_last_run, root_key, spawn_depth, created_at, updated_at, label, archived_at)
+    select 'key ' || n, 'agent ' || n % 200, 'main', 'session ' || n, 0, 0, 0, 0, 'root ' || n % 50, 0, n, n,
+      case when n % 10 = 0 then 'label ' || n end, case when n % 5 = 0 then n end
+    from generate_series(1, ${ROWS}) n`,
+  `insert into windows (session_id, session_key, started_at, next_seq)
+    select 'session ' || n, 'key ' || n, n, 1 from generate_series(1, ${ROWS}) n`,
+  `insert into entries (session_id, seq, entry_id, type, role, json, created_at)
+    select 'session ' || n % 20, n, 'entry ' || n, 'message',
+      case when n % 3 = 0 then 'toolResult' else 'user' end, '{}', n from generate_series(1, ${ROWS}) n`,
+  `insert into lanes (session_key, owner, epoch, next_seq, pending, head_class, state, ready_at)
+    select 'key ' || n, case when n % 4 = 0 then 'gateway ' || n % 3 end, 1, 1, n % 2,
+      case when n % 2 = 1 then 'main' end, 'queued', n from generate_series(1, ${ROWS}) n`,
+  `insert into runs (run_id, session_key, seq, state, run_class, purpose, root_run_id, hops, deliver,
+      accepted_at, timeout_ms, attempts, input_tokens, output_tokens, cache_read_tokens,
+      cache_write_tokens, usage_known)
+    select 'run ' || n, 'key ' || n % 100, n, case when n % 9 = 0 then 'queued' else 'ok' end, 'main',
+      'message', 'run ' || n, 0, 0, n, 0, 0, 0, 0, 0, 0, 0 from generate_series(1, ${ROWS}) n`,
+  `insert into inputs (input_id, session_key, seq, kind, text, state, root_run_id, accepted_at,
+      idempotency_scope, idempotency_key)
+    select 'run ' || n, 'key ' || n % 100, n, 'message', '', case when n % 9 = 0 then 'pending' else 'appended' end,
+      'run ' || n, n, 'operator', 'key ' || n from generate_series(1, ${ROWS}) n`,
+  `insert into deliveries (delivery_id, idempotency_key, session_key, channel, text, state, attempts,
+      created_at, updated_at)
+    select 'delivery ' || n, n, 'key ' || n % 100, 'webchat', '', case when n % 50 = 0 then 'queued' else 'sent' end,
+      0, n, n from generate_series(1, ${ROWS}) n`,
+  'analyze',
+];
+
+const server = await startPostgres();
+const url = await server.createDatabase('plans');
+await (await openPostgresStore({ url, logger: silentLogger, bootId: 'made it' })).close();
+for (const statement of FILL) await server.query(url, statement);
+const client = new pg.Client(url);
+await client.connect();
+await client.query(BY_INDEX.replaceAll('set local', 'set'));
+after(async () => {
+  await client.end();
+  await server.stop();
+});
+
+/** Explains what it is asked and answers with the first row of a made-up result. */
+class ExplainingConnection implements SqlConnection {
+  readonly plans: string[] = [];
+
+  async query(sql: string, params: readonly SqlValue[]): Promise<SqlResult> {
+    const { rows } = await client.query<Record<string, string>>(`explain (costs off) ${sql}`, [
+      ...params,
+    ]);
+    this.plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
+    return { rows: [], changes: 0 };
+  }
+}
+
+async function planOf(ask: (tx: SqlTx) => Promise<unknown>): Promise<string> {
+  const connection = new ExplainingConnection();
+  const unit = new SqlUnit(connection, postgresDialect, 1);
+  await ask(new SqlTx(unit, new GraphileJobs(unit))).catch(() => {});
+  return connection.plans.join('\n');
+}
+
+const scan = (scope: SessionScope, archived: boolean) => (tx: SqlTx) =>
+  tx.sessions.scan({ scope, archived, cursor: { updatedAt: 3000, key: 'k' }, limit: 50 });
+const tail = (includeTools: boolean) => (tx: SqlTx) =>
+  tx.entries.tail({ sessionId: 'session 1', includeTools, beforeSeq: 3000, limit: 5 });
+
+const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegExp][] = [
+  ['sessions.scan everything', scan({ type: 'everything' }, false), /using sessions_live on/],
+  ['sessions.scan archived', scan({ type: 'everything' }, true), /using sessions_archived on/],
+  [
+    'sessions.scan agent',
+    scan({ type: 'agent', agentId: 'agent 1' }, false),
+    /using sessions_live_of_agent on/,
+  ],
+  [
+    'sessions.scan tree',
+    scan({ type: 'tree', ancestorKey: 'root 1', rootKey: 'root 1' }, false),
+    /using sessions_live_of_root on/,
+  ],
+  [
+    'sessions.findByLabel',
+    (tx) => tx.sessions.findByLabel({ label: 'label 10', limit: 2 }),
+    /using sessions_label on/,
+  ],
+  ['entries.tail', tail(false), /using entries_chat on/],
+  ['entries.tail with tools', tail(true), /using entries_pkey on/],
+  ['entries.context', (tx) => tx.entries.context('session 1'), /using entries_compaction on/],
+  [
+    'inputs.findByIdempotencyKey',
+    (tx) => tx.inputs.findByIdempotencyKey('operator', 'key 1'),
+    /using inputs_idempotency on/,
+  ],
+  ['inputs.pending', (tx) => tx.inputs.pending('key 9', 5), /using inputs_pending on/],
+  ['runs.nextQueued', (tx) => tx.runs.nextQueued('key 9'), /using runs_queued on/],
+  [
+    'lanes.claimNext',
+    (tx) => tx.lanes.claimNext({ runClass: 'main', owner: 'boot' }),
+    /LockRows\n.*using lanes_ready on/,
+  ],
+  ['deliveries.byState', (tx) => tx.deliveries.byState('queued', 9), /using deliveries_state on/],
+];
+
+describe('query plans on Postgres', () => {
+  for (const [name, ask, index] of searches) {
+    it(`[PG9] ${name} is an index search, without a scan and without a sort`, async () => {
+      const plan = await planOf(ask);
+      assert.match(plan, index);
+      assert.doesNotMatch(plan, /Seq Scan|Sort/, plan);
+    });
+  }
+});
