@@ -18,6 +18,8 @@ The gateway reads one JSON5 file, \`trunkline.json\` in its state directory. Eve
 | configuration file | \`--config\`, \`TRUNKLINE_CONFIG\`, \`<state>/trunkline.json\` |
 | port | \`--port\`, \`TRUNKLINE_GATEWAY_PORT\`, \`gateway.port\`, 18789 |
 | token | \`gateway.auth.token\`, \`TRUNKLINE_GATEWAY_TOKEN\`, \`<state>/gateway.token\` (made at first start, mode 0600) |
+| database | \`TRUNKLINE_DATABASE_URL\` (\`postgres://user:password@host:port/database\`), \`<state>/trunkline.db\` (SQLite) |
+| database past a pooler | \`TRUNKLINE_DATABASE_DIRECT_URL\`, needed when the first leads through a transaction pooler |
 | model provider keys | \`models.providers.*.apiKey\`; \`OPENAI_API_KEY\` and \`ANTHROPIC_API_KEY\` add the providers \`openai\` and \`anthropic\` |
 | the gateway that a client command talks to | \`--url\`, the one of \`--state-dir\`, \`TRUNKLINE_GATEWAY_URL\`, \`<state>/gateway.url\`, the configured port |
 

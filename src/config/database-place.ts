@@ -21,7 +21,8 @@ export function databasePlaceOf(env: Environment): {
   const directUrl = given(env, DIRECT_URL_NAME);
   const errors: ConfigIssue[] = [];
   if (url !== undefined && !isPostgresUrl(url)) errors.push(notPostgres(URL_NAME));
-  if (directUrl !== undefined && !isPostgresUrl(directUrl)) errors.push(notPostgres(DIRECT_URL_NAME));
+  if (directUrl !== undefined && !isPostgresUrl(directUrl))
+    errors.push(notPostgres(DIRECT_URL_NAME));
   if (url === undefined && directUrl !== undefined) {
     errors.push({ path: DIRECT_URL_NAME, message: `set ${URL_NAME} as well` });
   }

@@ -115,7 +115,10 @@ test('the environment names a Postgres database, and a way past a pooler', (t) =
   for (const bad of ['h:5432/d', 'postgres://h', 'http://h/d', 'hunter2']) {
     assert.throws(() => of(bad), isConfigError(/TRUNKLINE_DATABASE_URL: expected postgres:/));
     assert.throws(() => of(url, bad), isConfigError(/DIRECT_URL: expected postgres:/));
-    assert.throws(() => of(bad), (error: unknown) => !String(error).includes('hunter2'));
+    assert.throws(
+      () => of(bad),
+      (error: unknown) => !String(error).includes('hunter2'),
+    );
   }
 });
 

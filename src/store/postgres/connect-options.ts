@@ -14,7 +14,9 @@ const INT8 = 20;
 /** Our integers are epoch milliseconds, counters and seqs: all within 2^53. */
 const types = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
+    oid === INT8
+      ? Number
+      : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
 };
 
 /** How every connection is made. A peer that is gone is noticed by keepalive, not by hope. */

@@ -18,7 +18,7 @@ import { DatabaseClock } from './database-clock.ts';
 import { CHANNEL, readPayload } from './notifier.ts';
 import { toStoreError } from './to-store-error.ts';
 
-export const LEASE_MS = 10_000;
+const LEASE_MS = 10_000;
 const HEARTBEAT_MS = 3000;
 const SWEEP_MS = 1000;
 const LONGEST_REJOIN_MS = 5000;

@@ -67,5 +67,8 @@ async function empty(): Promise<void> {
     [CLOCK],
   );
   const names = tables.map(({ tablename }) => `${CLOCK}."${String(tablename)}"`).join(', ');
-  await server.query(url, `truncate ${names}, graphile_worker._private_jobs restart identity; update ${CLOCK}.time set at = 1000`);
+  await server.query(
+    url,
+    `truncate ${names}, graphile_worker._private_jobs restart identity; update ${CLOCK}.time set at = 1000`,
+  );
 }

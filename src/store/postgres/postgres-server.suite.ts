@@ -35,7 +35,14 @@ export async function startPostgres(): Promise<PostgresServer> {
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--no-sync', '--encoding=UTF8'],
     // only the server's own crash would need the disk
-    postgresFlags: ['-c', 'fsync=off', '-c', 'unix_socket_directories=', '-c', 'max_connections=80'],
+    postgresFlags: [
+      '-c',
+      'fsync=off',
+      '-c',
+      'unix_socket_directories=',
+      '-c',
+      'max_connections=80',
+    ],
     onLog: (line) => void log.push(String(line)),
     onError: (line) => void log.push(String(line)),
   });

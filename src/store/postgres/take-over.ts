@@ -25,7 +25,9 @@ export function takeOver(
   return writes
     .add('take-over', async (tx, unit) => {
       const { rows } = await unit.raw(DECLARE_DEAD, [id]);
-      const workers = rows.flatMap((row) => (row['worker_id'] === null ? [] : [row['worker_id']]));
+      const workers = rows
+        .map((row) => row['worker_id'])
+        .filter((worker) => typeof worker === 'string');
       await unit.raw(UNLOCK_JOBS, [`{${workers.join(',')}}`]);
       await unit.raw(REMOVE_DONE_JOBS, []);
       const freedLanes = await tx.lanes.freeOrphans(id);

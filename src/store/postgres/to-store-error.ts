@@ -19,7 +19,7 @@ const UNUSABLE: readonly [start: string, reason: string][] = [
 ];
 
 /** Returns the SQLSTATE of an error of the server. */
-export function sqlStateOf(error: unknown): string | undefined {
+function sqlStateOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return;
   // a server's error has a severity; a socket's error has a code such as ECONNREFUSED
   return 'severity' in error ? error.code : undefined;

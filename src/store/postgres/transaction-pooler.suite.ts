@@ -44,10 +44,7 @@ export async function startPooler(databaseUrl: string): Promise<Pooler> {
 }
 
 /** Greets a client with a made-up process id; each of its transactions gets a free session. */
-function serve(
-  client: Socket,
-  pool: { free: ServerSession[]; waiting: (() => void)[] },
-): void {
+function serve(client: Socket, pool: { free: ServerSession[]; waiting: (() => void)[] }): void {
   let isGreeted = false;
   let backlog: Buffer[] = [];
   let session: ServerSession | undefined;

@@ -5,7 +5,13 @@ import type { SqlDialect } from '../dialect.ts';
  * written by one program in units that keep them together, and a check per row costs a look-up.
  */
 export function firstTables(dialect: SqlDialect): string[] {
-  return [...sessions(dialect), ...transcripts(), ...runs(dialect), ...followUps(dialect), ...jobs(dialect)];
+  return [
+    ...sessions(dialect),
+    ...transcripts(),
+    ...runs(dialect),
+    ...followUps(dialect),
+    ...jobs(dialect),
+  ];
 }
 
 function sessions({ clusteredTable, sortedText }: SqlDialect): string[] {
