@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { after } from 'node:test';
+import pg from 'pg';
 import { silentLogger } from '../../util/logger.ts';
 import { storeContract } from '../contract.suite.ts';
 import type { Store } from '../store.ts';
@@ -12,8 +13,9 @@ const server = await startPostgres();
 // into the database, in a schema that is searched before the built-in one.
 const CLOCK = 'test_clock';
 const url = await server.createDatabase('contract');
-await server.query(
-  url,
+const admin = new pg.Client(url);
+await admin.connect();
+await admin.query(
   `create schema ${CLOCK};
   create table ${CLOCK}.time (at bigint not null);
   insert into ${CLOCK}.time values (1000);
@@ -26,6 +28,7 @@ const clockedUrl = `${url}?options=${encodeURIComponent(`-c search_path=${CLOCK}
 let store: Store | undefined;
 after(async () => {
   await store?.close();
+  await admin.end();
   await server.stop();
 });
 
@@ -45,7 +48,7 @@ storeContract('Postgres', async () => {
     write: async (unit, fn) => {
       if (clock.at !== told) {
         told = clock.at;
-        await server.query(url, `update ${CLOCK}.time set at = $1`, [told]);
+        await admin.query(`update ${CLOCK}.time set at = $1`, [told]);
       }
       return open.write(unit, fn);
     },
@@ -60,15 +63,13 @@ storeContract('Postgres', async () => {
 
 /** All tables but the one that says what version they have, and the gateways: one is alive. */
 async function empty(): Promise<void> {
-  const tables = await server.query(
-    url,
+  const tables = await admin.query<{ tablename: string }>(
     `select tablename from pg_tables where schemaname = $1
       and tablename not in ('schema_version', 'gateways', 'time')`,
     [CLOCK],
   );
-  const names = tables.map(({ tablename }) => `${CLOCK}."${String(tablename)}"`).join(', ');
-  await server.query(
-    url,
+  const names = tables.rows.map(({ tablename }) => `${CLOCK}."${tablename}"`).join(', ');
+  await admin.query(
     `truncate ${names}, graphile_worker._private_jobs restart identity; update ${CLOCK}.time set at = 1000`,
   );
 }
