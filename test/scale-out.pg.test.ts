@@ -112,6 +112,33 @@ describe('several gateways on one database', { concurrency: 3 }, () => {
     assert.deepEqual(await a.wait(runId), answer);
   });
 
+  it('[PG11] a client of one is told how a run of another ended and what it says', async (t) => {
+    const world = await makePostgresWorld(t, server);
+    const b = await world.start();
+    const held = world.model.hold('question');
+    const runId = await b.send(MAIN, 'question\nSAY: answer');
+    await held.arrived();
+    const a = await world.start();
+    const { promise: told, resolve } = Promise.withResolvers<void>();
+    const seen: string[] = [];
+    a.client.on(({ event, payload }) => {
+      const { runId: ofRun, state, stream, data, message } = payload as Record<string, never>;
+      if (ofRun !== runId) return;
+      seen.push(JSON.stringify([event, state ?? stream, message ?? data]));
+      if (seen.length === 2) resolve();
+    });
+    held.release();
+    await told;
+    const text = seen.toSorted().join('\n');
+    assert.match(text, /\["agent","lifecycle",\{"phase":"end","outcome":"ok",/);
+    assert.match(
+      text,
+      /\["chat","final",\{"role":"assistant","content":\[\{"type":"text","text":"answer"/,
+    );
+    await world.settled();
+    assert.equal(seen.length, 2);
+  });
+
   it('[PG4] the job that one was killed in is done by another', async (t) => {
     const world = await makePostgresWorld(t, server);
     const a = await world.start({ crash: 'delivery-sending:after:1' });

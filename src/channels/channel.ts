@@ -25,6 +25,8 @@ export type SendOutcome =
 export interface ChannelAdapter {
   readonly id: string;
   readonly idempotent: boolean;
+  /** true when it reaches the clients of this gateway alone, so that each gateway hands the part over */
+  readonly reachesOwnClients?: boolean;
   /** longest text of one part, in UTF-16 units */
   readonly maxPartLength: number;
   send(part: OutgoingPart): Promise<SendOutcome>;

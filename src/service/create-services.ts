@@ -16,6 +16,7 @@ import {
 } from './sessions/operator-views.ts';
 import { patchSession } from './sessions/patch-session.ts';
 import { readHistory } from './sessions/read-history.ts';
+import { relayEvents } from './relay-events.ts';
 import { recover } from './recover.ts';
 import { resolveCaller } from './sessions/resolve-caller.ts';
 import { createRunWatch } from './runs/run-watch.ts';
@@ -55,6 +56,7 @@ export function createServices(context: RunContext): ServiceHost {
   const handlers = jobHandlers(host);
   const jobs =
     store.shared?.createJobRunner(handlers) ?? createJobRunner({ store, clock, logger, handlers });
+  const stopRelay = relayEvents(context);
   store.shared?.onLost(async () => {
     for (const run of activeRuns.all()) run.abort('drain');
     await activeRuns.idle();
@@ -79,6 +81,7 @@ export function createServices(context: RunContext): ServiceHost {
       await activeRuns.idle();
       await jobs.stop();
       watch.stop();
+      stopRelay();
     },
   };
 }

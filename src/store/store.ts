@@ -29,6 +29,8 @@ export type StoreSignal =
   | { type: 'run'; runId: string }
   | { type: 'job' }
   | { type: 'session'; sessionKey: string }
+  /** a part of the outbox was handed over */
+  | { type: 'delivery'; deliveryId: string }
   /** signals of another gateway may have been missed: look at the rows again */
   | { type: 'resync' };
 
@@ -57,6 +59,8 @@ export interface SharedStore {
    * run asks before each external effect.
    */
   holdsLease(): boolean;
+  /** Calls `listener` after commits of other gateways that signalled; `onSignal` hears of these as well. */
+  onRemoteSignal(listener: (signal: StoreSignal) => void): () => void;
   /** Runs the jobs of this store on a worker that all its gateways share. */
   createJobRunner(handlers: Readonly<Record<string, JobHandler>>): JobRunner;
   /**

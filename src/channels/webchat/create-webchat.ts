@@ -9,6 +9,7 @@ export function createWebchat(offer: (part: OutgoingPart) => void): ChannelAdapt
   return {
     id: 'webchat',
     idempotent: true,
+    reachesOwnClients: true,
     maxPartLength: 100_000,
     send: (part) => {
       offer(part);

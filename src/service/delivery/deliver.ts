@@ -77,6 +77,7 @@ function book(
     const state = outcome.status === 'sent' ? 'sent' : 'failed';
     await tx.deliveries.update(deliveryId, { state, reason, updatedAt: tx.now });
     await tx.jobs.remove(jobKey);
+    if (state === 'sent') tx.signal({ type: 'delivery', deliveryId });
     if (state === 'failed')
       context.logger.warn({ deliveryId, reason: must(reason, 'reason') }, 'delivery failed');
   });

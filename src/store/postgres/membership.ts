@@ -61,6 +61,8 @@ export interface MembershipOptions {
   sweepEveryMs?: number | undefined;
   /** Signals for the listeners of this gateway. */
   publish(signals: readonly StoreSignal[]): void;
+  /** Signals of other gateways. */
+  onRemote(signals: readonly StoreSignal[]): void;
   /** Declares dead gateways dead and frees what they held. */
   takeOver(): Promise<void>;
 }
@@ -139,7 +141,7 @@ export class Membership {
     client.on('error', () => this.#lose(client));
     client.on('end', () => this.#lose(client));
     client.on('notification', ({ payload = '' }) =>
-      this.#options.publish(readPayload(payload, id)),
+      this.#options.onRemote(readPayload(payload, id)),
     );
     try {
       await client.connect();

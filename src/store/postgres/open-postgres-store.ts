@@ -111,6 +111,7 @@ class PostgresStore implements Store {
   readonly #notifier: Notifier;
   readonly #membership: Membership;
   readonly #listeners = new Set<(signal: StoreSignal) => void>();
+  readonly #remoteListeners = new Set<(signal: StoreSignal) => void>();
   #closed: Promise<void> | undefined;
 
   constructor(parts: Parts) {
@@ -134,10 +135,18 @@ class PostgresStore implements Store {
       logger,
       sweepEveryMs: parts.sweepEveryMs,
       publish: (signals) => this.#publish(signals),
+      onRemote: (signals) => {
+        this.#publish(signals);
+        this.#tell(signals, this.#remoteListeners);
+      },
       takeOver: () => takeOver(this.#writes, { id, logger }),
     });
     this.shared = {
       clock: this.#membership.clock,
+      onRemoteSignal: (listener) => {
+        this.#remoteListeners.add(listener);
+        return () => this.#remoteListeners.delete(listener);
+      },
       createJobRunner: (handlers) =>
         createJobWorker({
           url: directUrl,
@@ -192,9 +201,16 @@ class PostgresStore implements Store {
   }
 
   #publish(signals: readonly StoreSignal[]): void {
+    this.#tell(signals, this.#listeners);
+  }
+
+  #tell(
+    signals: readonly StoreSignal[],
+    listeners: ReadonlySet<(signal: StoreSignal) => void>,
+  ): void {
     const distinct = new Map(signals.map((signal) => [JSON.stringify(signal), signal]));
     for (const signal of distinct.values()) {
-      for (const listener of this.#listeners) {
+      for (const listener of listeners) {
         try {
           listener(signal);
         } catch (error) {
