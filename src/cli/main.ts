@@ -39,6 +39,14 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'check the configuration, print its schema',
     load: async () => (await import('./commands/config.ts')).defineConfig,
   },
+  backup: {
+    summary: 'copy the store into a file, also while the gateway runs',
+    load: async () => (await import('./commands/backup.ts')).defineBackup,
+  },
+  restore: {
+    summary: 'put a backup in the place of the store',
+    load: async () => (await import('./commands/restore.ts')).defineRestore,
+  },
   import: {
     summary: 'take over sessions of another product',
     load: async () => (await import('./commands/import.ts')).defineImport,

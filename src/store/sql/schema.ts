@@ -14,7 +14,7 @@ export interface Migration {
   statements(dialect: SqlDialect): string[];
 }
 
-const MIGRATIONS: readonly Migration[] = [
+export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'first-tables', statements: firstTables },
   { version: 2, name: 'gateways', statements: gateways },
 ];

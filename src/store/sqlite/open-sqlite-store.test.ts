@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -65,7 +65,7 @@ describe('openSqliteStore', () => {
     await store.close();
   });
 
-  it('refuses a store that a newer program has written, and leaves it as it is', async () => {
+  it('[CA4] refuses a store that a newer program has written, and leaves it as it is', async () => {
     const path = freshPath();
     await open(path).close();
     const db = new DatabaseSync(path);
@@ -73,15 +73,47 @@ describe('openSqliteStore', () => {
     db.close();
     assert.throws(() => open(path), {
       code: 'config',
-      message: /trunkline\.db has schema version 99, this Trunkline knows versions up to 2/,
+      message: /trunkline\.db has schema version 99, this Trunkline knows versions up to/,
     });
   });
 
-  it('[BR-087] refuses a damaged file by name and does not touch it', () => {
+  it('[CA5, BR-087] refuses a damaged file by name and does not touch it', () => {
     const path = join(root, 'damaged.db');
     writeFileSync(path, 'no database at all, but long enough to be looked at'.repeat(40));
     const size = statSync(path).size;
     assert.throws(() => open(path), { code: 'unavailable', message: /damaged\.db cannot be used/ });
+    assert.equal(statSync(path).size, size);
+  });
+
+  it('[CA5, BR-087] refuses a store file without a byte by name and does not start anew in it', () => {
+    const path = freshPath();
+    mkdirSync(join(path, '..'));
+    writeFileSync(path, '');
+    writeFileSync(`${path}.before-schema-2`, 'a copy');
+    assert.throws(() => open(path), {
+      code: 'unavailable',
+      message: /has 0 bytes.*trunkline restore FILE.*beside it lie trunkline\.db\.before-schema-2/,
+    });
+    assert.equal(statSync(path).size, 0);
+  });
+
+  it('[CA5, BR-087] says of a store that was cut off what helps, and does not touch it', async () => {
+    const path = freshPath();
+    const full = open(path);
+    await full.write('add', async (tx) => {
+      for (let at = 0; at < 500; at += 1) await tx.sessions.insert(session(`k${at}`));
+    });
+    await full.close();
+    const size = statSync(path).size / 2;
+    truncateSync(path, size);
+    const attempt = async () => {
+      const store = open(path);
+      await store.read((tx) => tx.sessions.get('k499')).finally(() => store.close());
+    };
+    await assert.rejects(attempt, {
+      code: 'unavailable',
+      message: /the file is damaged; "trunkline doctor" says .* "trunkline restore FILE" goes back/,
+    });
     assert.equal(statSync(path).size, size);
   });
 

@@ -1,9 +1,11 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { ReadTx, Store, StoreSignal, WriteTx } from '../store.ts';
+import { createPrivate, publish, removeDatabase } from './copy-database.ts';
 import { migrate } from './migrate.ts';
 import { ReadQueue } from './read-queue.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
@@ -38,17 +40,42 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   }
 }
 
-/** Transcripts are nobody else's business; the log and index files beside it take over the mode. */
+/**
+ * Transcripts are nobody else's business; the log and index files beside it take over the mode. The
+ * file comes into its place with a header: one without a byte has lost its content (BR-087).
+ */
 function createPrivateFile(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    closeSync(openSync(path, 'a', 0o600));
+    if (existsSync(path)) return refuseEmpty(path);
+    const fresh = `${path}.new`;
+    removeDatabase(fresh);
+    createPrivate(fresh);
+    const db = new DatabaseSync(fresh);
+    db.exec('pragma journal_mode = wal');
+    db.close();
+    publish(fresh, path);
   } catch (error) {
+    if (error instanceof GatewayError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new GatewayError('unavailable', `the store ${path} cannot be opened: ${reason}`, {
       cause: error,
     });
   }
+}
+
+/** SQLite takes an empty file for a new database: the sessions would be gone without a word. */
+function refuseEmpty(path: string): void {
+  if (statSync(path).size > 0) return;
+  const beside = readdirSync(dirname(path)).filter((name) =>
+    name.startsWith(`${basename(path)}.before-`),
+  );
+  const copies = beside.length === 0 ? '' : `; beside it lie ${beside.sort().join(', ')}`;
+  throw new GatewayError(
+    'unavailable',
+    `the store ${path} has 0 bytes, its content is lost; ` +
+      `go back to a backup with "trunkline restore FILE", or remove the file to start anew${copies}`,
+  );
 }
 
 function prepareWriter(writer: SqliteConnection): void {

@@ -18,12 +18,19 @@ interface SqliteError extends Error {
   errstr: string;
 }
 
+/** What helps against damage; nothing is repaired or thrown away on its own (BR-087). */
+const DAMAGE_HELP =
+  '; "trunkline doctor" says what is damaged, "trunkline restore FILE" goes back to a backup';
+const DAMAGED: readonly number[] = [11, 26];
+
 /** Returns `unavailable` naming the file when the database cannot be used, else the error itself. */
 export function toStoreError(error: unknown, path: string): unknown {
   if (!isSqliteError(error)) return error;
-  const reason = UNUSABLE[error.errcode & 0xff];
+  const code = error.errcode & 0xff;
+  const reason = UNUSABLE[code];
   if (reason === undefined) return error;
-  return new GatewayError('unavailable', `the store ${path} cannot be used: ${reason}`, {
+  const help = DAMAGED.includes(code) ? DAMAGE_HELP : '';
+  return new GatewayError('unavailable', `the store ${path} cannot be used: ${reason}${help}`, {
     details: { sqliteCode: error.errcode },
     cause: error,
   });
