@@ -120,12 +120,10 @@ async function startOn(
 }
 
 async function answers(store: Store): Promise<boolean> {
-  return store
-    .read((tx) => tx.jobs.nextRunAt())
-    .then(
-      () => true,
-      () => false,
-    );
+  return store.read((tx) => tx.jobs.nextRunAt()).then(
+    () => true,
+    () => false,
+  );
 }
 
 function buildServices(

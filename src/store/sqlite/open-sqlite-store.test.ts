@@ -110,7 +110,7 @@ describe('openSqliteStore', () => {
       const store = open(path);
       await store.read((tx) => tx.sessions.get('k499')).finally(() => store.close());
     };
-    await assert.rejects(attempt, {
+    await assert.rejects(attempt(), {
       code: 'unavailable',
       message: /the file is damaged; "trunkline doctor" says .* "trunkline restore FILE" goes back/,
     });
