@@ -238,6 +238,8 @@ export interface SessionsHistoryPage {
   bytes: number;
   /** older messages exist */
   hasMore: boolean;
+  /** stored messages of this page that cannot be read and are left out; absent = none */
+  unreadable?: number;
   nextCursor?: string;
 }
 export type SessionsHistoryAnswer = SessionsHistoryPage | ToolRefusal;

@@ -4,11 +4,13 @@ import { channelOf, chatTypeOf } from '../../core/keys.ts';
 import { decideSendPolicy } from '../../core/send-policy.ts';
 import { visibleText } from '../../core/silence.ts';
 import { splitText } from '../../core/split-text.ts';
+import { parseStoredObject } from '../../core/stored-message.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { Route } from '../../protocol/words.ts';
 import type { DeliveryRow, SessionRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { RunContext } from '../context.ts';
+import { type RowPlace, unreadableReporter } from '../unreadable-rows.ts';
 
 /** Longest part on a channel that says nothing of its own limit. */
 const DEFAULT_PART_LENGTH = 4000;
@@ -35,6 +37,17 @@ export function routeOf(session: SessionRow): Route | undefined {
     });
   }
   return routeOfKey(session.key);
+}
+
+/** Returns a stored route; undefined when it cannot be read, because a text must not go to a guessed chat. */
+export function storedRoute(
+  context: Pick<RunContext, 'store' | 'logger'>,
+  { routeJson, ...place }: RowPlace & { routeJson: string },
+): Route | undefined {
+  const route = parseStoredObject(routeJson);
+  if (typeof route?.['channel'] === 'string') return route as unknown as Route;
+  unreadableReporter(context)(place);
+  return undefined;
 }
 
 /** True when a text for this route can reach somebody: `internal` and `unknown` are no chats (A10). */

@@ -13,6 +13,7 @@ import {
   taskContext,
 } from '../../core/prompts.ts';
 import { offeredTools } from '../../core/tool-policy.ts';
+import { parseStoredMessage, parseStoredObject } from '../../core/stored-message.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { EntryRow, RunRow, SessionRow } from '../../store/rows.ts';
@@ -21,6 +22,7 @@ import { must } from '../../util/assert.ts';
 import type { RunOptions } from './accept-run.ts';
 import type { ClaimedRun } from './claim-run.ts';
 import type { RunContext } from '../context.ts';
+import { type OnUnreadable, unreadableReporter } from '../unreadable-rows.ts';
 
 export interface BuiltTurn {
   turn: Turn;
@@ -39,8 +41,9 @@ export async function buildTurn(context: RunContext, claimed: ClaimedRun): Promi
       `agent ${session.agentId} is not configured; add it to agents.list`,
     );
   }
-  const options = optionsOf(run);
-  const messages = await context.store.read((tx) => contextMessages(tx, run));
+  const onUnreadable = unreadableReporter(context);
+  const options = optionsOf(run, onUnreadable);
+  const messages = await context.store.read((tx) => contextMessages(tx, { run, onUnreadable }));
   const offered = offeredTo(context, { run, session });
   return {
     offered,
@@ -101,24 +104,39 @@ function systemPromptOf({
     : `${prompt}\n\n${options.extraSystemPrompt}`;
 }
 
-async function contextMessages(tx: ReadTx, run: RunRow): Promise<Message[]> {
+async function contextMessages(
+  tx: ReadTx,
+  { run, onUnreadable }: { run: RunRow; onUnreadable: OnUnreadable },
+): Promise<Message[]> {
   const sessionId = must(run.sessionId, `run ${run.runId} is not claimed`);
   const entries = await tx.entries.context(sessionId);
-  return toModelContext(entries.flatMap(toContextMessage), await ownPromptOf(tx, run));
+  return toModelContext(
+    entries.flatMap((entry) => toContextMessage(entry, onUnreadable)),
+    await ownPromptOf(tx, run),
+  );
 }
 
-function toContextMessage(entry: EntryRow): ContextMessage[] {
-  const { runId } = entry;
-  if (entry.type === 'message') return [{ message: JSON.parse(entry.json) as Message, runId }];
-  const text = otherText(entry);
+/** The model goes on without a message that cannot be read; open calls get a result elsewhere (BR-162). */
+function toContextMessage(entry: EntryRow, onUnreadable: OnUnreadable): ContextMessage[] {
+  const { runId, sessionId, seq } = entry;
+  const skip = (): [] => {
+    onUnreadable({ column: 'entries.json', id: `${sessionId} ${seq}` });
+    return [];
+  };
+  if (entry.type === 'message') {
+    const message = parseStoredMessage(entry.json);
+    return message === undefined ? skip() : [{ message, runId }];
+  }
+  if (entry.type !== 'compaction' && entry.type !== 'custom_message') return [];
+  const stored = parseStoredObject(entry.json);
+  if (stored === undefined) return skip();
+  const text = otherText(stored);
   if (text === undefined) return [];
   return [{ message: { role: 'user', content: text, timestamp: entry.createdAt }, runId: null }];
 }
 
 /** Of the other entry types only these two speak to the model (B11.2). */
-function otherText(entry: EntryRow): string | undefined {
-  if (entry.type !== 'compaction' && entry.type !== 'custom_message') return undefined;
-  const { summary, content } = JSON.parse(entry.json) as { summary?: unknown; content?: unknown };
+function otherText({ summary, content }: Record<string, unknown>): string | undefined {
   if (typeof summary === 'string') return `[summary of the earlier conversation]\n${summary}`;
   return typeof content === 'string' ? content : undefined;
 }
@@ -197,6 +215,9 @@ async function channelNameOf(tx: ReadTx, key: string): Promise<string | undefine
   return channel === 'unknown' ? undefined : channel;
 }
 
-function optionsOf(run: RunRow): RunOptions {
-  return run.optionsJson === null ? {} : (JSON.parse(run.optionsJson) as RunOptions);
+function optionsOf(run: RunRow, onUnreadable: OnUnreadable): RunOptions {
+  if (run.optionsJson === null) return {};
+  const options = parseStoredObject(run.optionsJson);
+  if (options === undefined) onUnreadable({ column: 'runs.options_json', id: run.runId });
+  return options ?? {};
 }

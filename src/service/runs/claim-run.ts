@@ -1,5 +1,6 @@
 /** Claiming: a free lane gets an owner, and its next message enters the transcript in the same transaction (A12). */
 import { randomUUID } from 'node:crypto';
+import { parseStoredObject } from '../../core/stored-message.ts';
 import { must } from '../../util/assert.ts';
 import type { Provenance, UserMessage } from '../../protocol/message.ts';
 import type { RunClass } from '../../protocol/words.ts';
@@ -7,6 +8,7 @@ import type { InputRow, LaneRow, RunRow, SessionRow } from '../../store/rows.ts'
 import type { LaneFence, WriteTx } from '../../store/store.ts';
 import { isNote } from './accept-run.ts';
 import type { RunContext } from '../context.ts';
+import { unreadableReporter } from '../unreadable-rows.ts';
 
 export interface ClaimedRun {
   run: RunRow;
@@ -74,7 +76,7 @@ async function startRun(
   const pending = await tx.inputs.pending(key, MAX_NOTES_PER_TURN);
   const notes = pending.filter(isNote);
   for (const input of [...notes, own]) {
-    await appendInput(tx, { input, sessionId: session.sessionId, runId: queued.runId });
+    await appendInput(tx, context, { input, sessionId: session.sessionId, run: queued });
   }
   const deadlineAt = queued.timeoutMs > 0 ? tx.now + queued.timeoutMs : null;
   const started = {
@@ -126,15 +128,16 @@ function expiredVerdict(context: RunContext, run: RunRow): ClaimedRun['verdict']
 
 async function appendInput(
   tx: WriteTx,
-  { input, sessionId, runId }: { input: InputRow; sessionId: string; runId: string },
+  context: RunContext,
+  { input, sessionId, run }: { input: InputRow; sessionId: string; run: RunRow },
 ): Promise<void> {
+  const { runId } = run;
+  const provenance = provenanceOf(context, { input, run });
   const message: UserMessage = {
     role: 'user',
     content: [{ type: 'text', text: input.text }],
     timestamp: tx.now,
-    ...(input.provenanceJson === null
-      ? {}
-      : { provenance: JSON.parse(input.provenanceJson) as Provenance }),
+    ...(provenance === undefined ? {} : { provenance }),
   };
   await tx.entries.append({
     sessionId,
@@ -146,6 +149,20 @@ async function appendInput(
     createdAt: tx.now,
   });
   await tx.inputs.markAppended(input.inputId, runId, tx.now);
+}
+
+/** A routed message whose provenance cannot be read must not pass for a person's: the row names its source. */
+function provenanceOf(
+  context: RunContext,
+  { input, run }: { input: InputRow; run: RunRow },
+): Provenance | undefined {
+  if (input.provenanceJson === null) return undefined;
+  const stored = parseStoredObject(input.provenanceJson) as Provenance | undefined;
+  if (typeof stored?.sourceSessionKey === 'string') return stored;
+  unreadableReporter(context)({ column: 'inputs.provenance_json', id: input.inputId });
+  const { rootRunId, hops } = run;
+  const sourceSessionKey = input.sourceKey ?? 'unknown';
+  return { kind: 'inter_session', sourceSessionKey, sourceTool: 'unknown', rootRunId, hops };
 }
 
 /** Returns what a run that hit its time limit says of itself. */

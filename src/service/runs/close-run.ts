@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { isReplySkip, visibleText } from '../../core/silence.ts';
 import type { AssistantMessage } from '../../protocol/message.ts';
 import { textOf } from '../../protocol/message.ts';
-import type { Route, RunOutcome } from '../../protocol/words.ts';
+import type { RunOutcome } from '../../protocol/words.ts';
 import type { RunRow, SessionRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
@@ -14,7 +14,7 @@ import type { ClaimedRun } from './claim-run.ts';
 import type { RunContext } from '../context.ts';
 import { followExchange } from '../exchange/follow-exchange.ts';
 import { followSpawn } from '../spawn/follow-spawn.ts';
-import { putOutgoing, routeOf } from '../delivery/outbox.ts';
+import { putOutgoing, routeOf, storedRoute } from '../delivery/outbox.ts';
 import { addUsage, contextTokensAfter, isPriced } from './run-usage.ts';
 
 /** How a run ended. */
@@ -111,7 +111,11 @@ async function deliverReply(
   { run, session, text }: { run: RunRow; session: SessionRow; text: string },
 ): Promise<boolean> {
   if (!run.deliver || run.state !== 'ok') return false;
-  const route = run.routeJson === null ? routeOf(session) : (JSON.parse(run.routeJson) as Route);
+  const { routeJson, runId } = run;
+  const route =
+    routeJson === null
+      ? routeOf(session)
+      : storedRoute(context, { routeJson, column: 'runs.route_json', id: runId });
   const key = `reply:${run.runId}`;
   await putOutgoing(tx, context, { session, route, runId: run.runId, text, key });
   return (await tx.deliveries.get(`${key}:0`))?.state === 'queued';

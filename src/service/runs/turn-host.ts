@@ -6,6 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { AgentTool, ToolOutcome } from '../../agent/runtime.ts';
+import { parseStoredMessage, parseStoredObject } from '../../core/stored-message.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { AssistantMessage, ToolResultMessage } from '../../protocol/message.ts';
 import { toolCallsOf } from '../../protocol/message.ts';
@@ -17,6 +18,7 @@ import type { RunContext } from '../context.ts';
 import type { AttemptCounter } from './attempt-counter.ts';
 import { mustHoldLease } from './lease.ts';
 import { addUsage, isPriced } from './run-usage.ts';
+import { unreadableReporter } from '../unreadable-rows.ts';
 
 /** One run while it is played. */
 export interface PlayedRun {
@@ -50,7 +52,7 @@ export async function finishToolCalls(
   for (const call of calls) {
     const isLast = call === calls.at(-1);
     if (call.state === 'finished' && call.resultJson !== null) {
-      results.push(JSON.parse(call.resultJson) as ToolResultMessage);
+      results.push(storedResult(context, call, call.resultJson));
       if (isLast) await appendResults(context, played, { results, finished: undefined });
       continue;
     }
@@ -111,7 +113,8 @@ async function performCall(
   }
   // The run is ending: what is planned stays undone.
   if (active.signal.aborted) throw new GatewayError('unavailable', `run ${active.runId} is ending`);
-  const args = JSON.parse(call.argsJson) as Record<string, unknown>;
+  const args = parseStoredObject(call.argsJson);
+  if (args === undefined) return unreadable(context, call, 'args_json');
   await context.store.write('start-tool', async (tx) => {
     await tx.lanes.lock(active.fence);
     await tx.toolCalls.start(call, tx.now);
@@ -134,6 +137,31 @@ async function performCall(
     isError: outcome.isError,
   });
   return result;
+}
+
+function storedResult(
+  context: RunContext,
+  call: ToolCallRow,
+  resultJson: string,
+): ToolResultMessage {
+  const result = parseStoredMessage(resultJson);
+  return result?.role === 'toolResult' ? result : unreadable(context, call, 'result_json');
+}
+
+/** The run goes on: the model is told what is lost. */
+function unreadable(
+  context: RunContext,
+  call: ToolCallRow,
+  column: 'args_json' | 'result_json',
+): ToolResultMessage {
+  const { runId, position, callIndex } = call;
+  const id = `${runId}:${position}:${callIndex}`;
+  unreadableReporter(context)({ column: `tool_calls.${column}`, id });
+  const text =
+    column === 'args_json'
+      ? 'the stored arguments of this call cannot be read; it was not done'
+      : 'the call was done, but its stored result cannot be read';
+  return toResult(call, { text, isError: true }, context.clock.now());
 }
 
 /** A tool that the session's policy closes is a refusal in the words of the session tools; any other name is a mistake. */

@@ -20,10 +20,15 @@ import { filterSessions, isListed } from './session-filters.ts';
 import type { SessionFilters } from './session-filters.ts';
 import { createRowViewer, toRowView } from './session-row-view.ts';
 import type { RowViewer } from './session-row-view.ts';
+import { type OnUnreadable, unreadableReporter } from '../unreadable-rows.ts';
 
 export const DEFAULT_LIST_LIMIT = 100;
 
-type ListContext = Pick<ServiceContext, 'store' | 'config' | 'clock' | 'stateDir' | 'cursorSecret'>;
+/** What lists need. */
+export type ListContext = Pick<
+  ServiceContext,
+  'store' | 'config' | 'clock' | 'logger' | 'stateDir' | 'cursorSecret'
+>;
 
 /** Returns one page of the sessions that the caller may see, newest first. Nothing tells of hidden ones. */
 export function listSessions(
@@ -50,7 +55,12 @@ export function listSessions(
     const viewer = createRowViewer({ config, stateDir, agentId: caller.agentId });
     const { level } = reachOf(config);
     return {
-      ...(await toRowViews(tx, { rows: page.rows, viewer, messageLimit: args.messageLimit })),
+      ...(await toRowViews(tx, {
+        rows: page.rows,
+        viewer,
+        messageLimit: args.messageLimit,
+        onUnreadable: unreadableReporter(context),
+      })),
       count: page.rows.length,
       limitApplied: limit,
       ...(args.messageLimit !== undefined && { messageLimitApplied: args.messageLimit }),
@@ -188,9 +198,14 @@ async function isVisible(
 /** Returns rows as shown, with the newest messages of each when asked for; without that no transcript is read. */
 export async function toRowViews(
   tx: ReadTx,
-  query: { rows: SessionRow[]; viewer: RowViewer; messageLimit: number | undefined },
+  query: {
+    rows: SessionRow[];
+    viewer: RowViewer;
+    messageLimit: number | undefined;
+    onUnreadable: OnUnreadable;
+  },
 ): Promise<{ sessions: SessionRowView[]; messagesTruncated?: true }> {
-  const { rows, viewer, messageLimit = 0 } = query;
+  const { rows, viewer, messageLimit = 0, onUnreadable } = query;
   const states = await tx.lanes.states(rows.map((row) => row.key));
   const sessions = rows.map((row) =>
     toRowView(row, { viewer, state: states.get(row.key) ?? 'idle' }),
@@ -199,7 +214,7 @@ export async function toRowViews(
   const transcripts = [];
   for (const { sessionId } of rows) {
     const tail = { sessionId, includeTools: false, beforeSeq: undefined, limit: messageLimit };
-    const placed = await readMessages(tx, tail);
+    const { placed } = await readMessages(tx, { ...tail, onUnreadable });
     transcripts.push(placed.map(({ message }) => message));
   }
   const views = viewTogether(transcripts, viewer.config.tools.sessions_history.maxBytes);

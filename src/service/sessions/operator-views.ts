@@ -17,12 +17,14 @@ import {
   updatedSince,
   DEFAULT_LIST_LIMIT,
 } from './list-sessions.ts';
+import type { ListContext } from './list-sessions.ts';
 import { DEFAULT_HISTORY_LIMIT, readPage } from './read-history.ts';
 import { lookUpForOperator } from './resolve-caller.ts';
 import { scanSessions } from './scan-sessions.ts';
 import { filterSessions, isListed } from './session-filters.ts';
 import type { SessionFilters } from './session-filters.ts';
 import { createRowViewer } from './session-row-view.ts';
+import { countUnreadable, unreadableReporter } from '../unreadable-rows.ts';
 import type { OperatorListQuery, Services } from '../services.ts';
 
 /** Bytes of messages in one `chat.history`; a person reads more than a model is given. */
@@ -30,7 +32,7 @@ const CHAT_HISTORY_MAX_BYTES = 1_048_576;
 
 /** Returns one page of every session, newest first, under canonical keys. */
 export async function listAllSessions(
-  context: Pick<ServiceContext, 'store' | 'config' | 'clock' | 'stateDir' | 'cursorSecret'>,
+  context: ListContext,
   query: OperatorListQuery,
 ): ReturnType<Services['listAllSessions']> {
   const config = context.config();
@@ -56,7 +58,12 @@ export async function listAllSessions(
         filterSessions(tx, { rows: rows.filter((row) => isListed(row, config)), filters }),
     });
     const viewer = createRowViewer({ config, stateDir: context.stateDir, agentId: undefined });
-    const views = await toRowViews(tx, { rows: page.rows, viewer, messageLimit: messages });
+    const views = await toRowViews(tx, {
+      rows: page.rows,
+      viewer,
+      messageLimit: messages,
+      onUnreadable: unreadableReporter(context),
+    });
     return {
       ts: context.clock.now(),
       count: page.rows.length,
@@ -86,11 +93,11 @@ function toFilters(query: OperatorListQuery): SessionFilters {
 
 /** Returns the newest messages of one session, tool results included, and what is accepted but not in them yet. */
 export function readChatHistory(
-  { store, config: currentConfig }: Pick<ServiceContext, 'store' | 'config'>,
+  context: Pick<ServiceContext, 'store' | 'config' | 'logger'>,
   query: { sessionKey: string; limit?: number; maxChars?: number },
 ): ReturnType<Services['readChatHistory']> {
-  const config = currentConfig();
-  return store.read(async (tx) => {
+  const config = context.config();
+  return context.store.read(async (tx) => {
     const found = await lookUpForOperator(tx, config, query.sessionKey);
     const sessionId = found.sessionId ?? '';
     const page = await readPage(tx, {
@@ -102,6 +109,7 @@ export function readChatHistory(
       beforeSeq: undefined,
       limit: Math.min(query.limit ?? DEFAULT_HISTORY_LIMIT, HISTORY_LIMIT_MAX),
       maxBytes: Math.min(query.maxChars ?? CHAT_HISTORY_MAX_BYTES, CHAT_HISTORY_MAX_BYTES),
+      onUnreadable: unreadableReporter(context),
     });
     const { nextCursor: _, ...shown } = page;
     const thinkingLevel =
@@ -134,6 +142,7 @@ export async function readStatus(
   context: Pick<ServiceContext, 'store' | 'config' | 'clock'>,
 ): Promise<Record<string, unknown>> {
   const config = context.config();
+  const unreadableRows = countUnreadable(context.store);
   return context.store.read(async (tx) => {
     const scope = { type: 'everything' } as const;
     const query = { scope, archived: false, cursor: undefined, limit: RECENT_SESSIONS };
@@ -148,6 +157,7 @@ export async function readStatus(
         }),
       },
       runs: await tx.runs.countByState(),
+      ...(unreadableRows > 0 && { unreadableRows }),
     };
   });
 }

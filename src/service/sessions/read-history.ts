@@ -11,6 +11,7 @@ import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import { readMessages } from './read-messages.ts';
 import { resolveTarget } from './resolve-target.ts';
+import { type OnUnreadable, unreadableReporter } from '../unreadable-rows.ts';
 
 export const DEFAULT_HISTORY_LIMIT = 50;
 /** Accepted messages that an answer shows before the transcript catches up. */
@@ -20,12 +21,12 @@ const PENDING_TEXT_MAX = 500;
 
 /** Returns the newest messages of a session that the caller may see, oldest first. */
 export function readHistory(
-  { store, config: currentConfig }: Pick<ServiceContext, 'store' | 'config'>,
+  context: Pick<ServiceContext, 'store' | 'config' | 'logger'>,
   caller: SessionCaller,
   args: SessionsHistoryArgs,
 ): Promise<SessionsHistoryAnswer> {
-  const config = currentConfig();
-  return store.read(async (tx) => {
+  const config = context.config();
+  return context.store.read(async (tx) => {
     const address = { sessionKey: args.sessionKey };
     const target = await resolveTarget(tx, { config, caller, address, verb: 'history' });
     if (!target.ok) return { status: target.status, error: target.error };
@@ -41,6 +42,7 @@ export function readHistory(
       beforeSeq: start.beforeSeq,
       limit: args.limit ?? DEFAULT_HISTORY_LIMIT,
       maxBytes: config.tools.sessions_history.maxBytes,
+      onUnreadable: unreadableReporter(context),
     });
   });
 }
@@ -55,14 +57,16 @@ export interface HistoryQuery {
   beforeSeq: number | undefined;
   limit: number;
   maxBytes: number;
+  onUnreadable: OnUnreadable;
 }
 
 /** Returns a page of one transcript that fits `maxBytes` as JSON. */
 export async function readPage(tx: ReadTx, query: HistoryQuery): Promise<SessionsHistoryPage> {
-  const { sessionId, includeTools, beforeSeq, limit } = query;
-  // one more than asked for tells whether there are older ones
-  const found = await readMessages(tx, { sessionId, includeTools, beforeSeq, limit: limit + 1 });
-  const placed = found.slice(-limit);
+  const { sessionId, includeTools, beforeSeq, limit, onUnreadable } = query;
+  const which = { sessionId, includeTools, onUnreadable };
+  const { placed, looked, oldestSeq } = await readMessages(tx, { ...which, beforeSeq, limit });
+  const isFull = looked === limit;
+  const older = isFull ? await tx.entries.tail({ ...which, beforeSeq: oldestSeq, limit: 1 }) : [];
   const messages = placed.map(({ message }) => message);
   const all = query.isCurrent && beforeSeq === undefined ? await readPending(tx, query.key) : [];
   const whole = viewHistory(messages, query.maxBytes - sizeOfFrame(query, all));
@@ -70,8 +74,10 @@ export async function readPage(tx: ReadTx, query: HistoryQuery): Promise<Session
   const view = whole.truncated
     ? viewHistory(messages, query.maxBytes - sizeOfFrame(query, pending))
     : whole;
-  const oldest = placed[view.droppedMessages];
-  const hasMore = found.length > placed.length || view.droppedMessages > 0;
+  // what was dropped for its size comes on the next page
+  const oldest = view.droppedMessages === 0 ? oldestSeq : placed[view.droppedMessages]?.seq;
+  const hasMore = older.length > 0 || view.droppedMessages > 0;
+  const unreadable = looked - placed.length;
   return {
     sessionKey: query.shownKey,
     sessionId,
@@ -84,7 +90,8 @@ export async function readPage(tx: ReadTx, query: HistoryQuery): Promise<Session
     contentRedacted: view.contentRedacted,
     bytes: view.bytes,
     hasMore,
-    ...(hasMore && oldest && { nextCursor: `${sessionId}.${oldest.seq}` }),
+    ...(unreadable > 0 && { unreadable }),
+    ...(hasMore && oldest !== undefined && { nextCursor: `${sessionId}.${oldest}` }),
   };
 }
 

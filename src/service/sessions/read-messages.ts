@@ -1,8 +1,9 @@
 import { viewHistory } from '../../core/history-view.ts';
 import type { HistoryView } from '../../core/history-view.ts';
+import { parseStoredMessage } from '../../core/stored-message.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { EntryRow } from '../../store/rows.ts';
 import type { ReadTx } from '../../store/store.ts';
+import type { OnUnreadable } from '../unreadable-rows.ts';
 
 /** A message as stored, with its place in the transcript. */
 export interface PlacedMessage {
@@ -10,7 +11,20 @@ export interface PlacedMessage {
   message: Message;
 }
 
-/** Returns the newest messages before `beforeSeq`, oldest first. Tool results are filtered before the limit counts. */
+/** What a look into a transcript found. */
+export interface FoundMessages {
+  /** oldest first */
+  placed: PlacedMessage[];
+  /** how many entries were looked at, the unreadable ones included */
+  looked: number;
+  /** of the entries that were looked at */
+  oldestSeq: number | undefined;
+}
+
+/**
+ * Returns the newest `limit` messages before `beforeSeq`, without those that cannot be read. Tool
+ * results are filtered before the limit counts.
+ */
 export async function readMessages(
   tx: ReadTx,
   query: {
@@ -18,15 +32,18 @@ export async function readMessages(
     includeTools: boolean;
     beforeSeq: number | undefined;
     limit: number;
+    onUnreadable: OnUnreadable;
   },
-): Promise<PlacedMessage[]> {
-  const entries = await tx.entries.tail(query);
-  return entries.map(toMessage);
-}
-
-function toMessage(entry: EntryRow): PlacedMessage {
-  // written by us, in this form (B11.2)
-  return { seq: entry.seq, message: JSON.parse(entry.json) as Message };
+): Promise<FoundMessages> {
+  const { onUnreadable, ...tail } = query;
+  const entries = await tx.entries.tail(tail);
+  const placed = entries.flatMap(({ sessionId, seq, json }) => {
+    const message = parseStoredMessage(json);
+    if (message !== undefined) return [{ seq, message }];
+    onUnreadable({ column: 'entries.json', id: `${sessionId} ${seq}` });
+    return [];
+  });
+  return { placed, looked: entries.length, oldestSeq: entries[0]?.seq };
 }
 
 /**

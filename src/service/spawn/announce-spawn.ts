@@ -2,17 +2,18 @@
 import { announceText } from '../../core/announce-text.ts';
 import { SPAWN_ANNOUNCE_TEXT } from '../../core/prompts.ts';
 import { isOutcome } from '../../core/run-state.ts';
+import { parseStoredMessage } from '../../core/stored-message.ts';
 import { visibleText } from '../../core/silence.ts';
-import type { Message, Provenance } from '../../protocol/message.ts';
+import type { Provenance } from '../../protocol/message.ts';
 import { textOf } from '../../protocol/message.ts';
-import type { AnnounceStatus, Route, RunOutcome } from '../../protocol/words.ts';
-import type { RunRow, SpawnRow } from '../../store/rows.ts';
+import type { AnnounceStatus, RunOutcome } from '../../protocol/words.ts';
+import type { EntryRow, RunRow, SpawnRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import { acceptNote, acceptRun } from '../runs/accept-run.ts';
 import type { RunContext } from '../context.ts';
 import { announceRunIdOf } from './follow-spawn.ts';
-import { putOutgoing, routeOf } from '../delivery/outbox.ts';
+import { putOutgoing, routeOf, storedRoute } from '../delivery/outbox.ts';
 import { transcriptPathOf } from '../sessions/session-row-view.ts';
 
 const STATUS: Record<RunOutcome, AnnounceStatus> = {
@@ -76,7 +77,13 @@ async function settle(tx: WriteTx, context: RunContext, settled: Settled): Promi
       await putOutgoing(tx, context, {
         session: requester,
         route:
-          spawn.routeJson === null ? routeOf(requester) : (JSON.parse(spawn.routeJson) as Route),
+          spawn.routeJson === null
+            ? routeOf(requester)
+            : storedRoute(context, {
+                routeJson: spawn.routeJson,
+                column: 'spawns.route_json',
+                id: spawn.childKey,
+              }),
         runId: task.runId,
         text,
         key: `announce:${spawn.childKey}:${task.runId}`,
@@ -101,8 +108,7 @@ async function announceReplyOf(
 ): Promise<{ isSkipped: boolean; text: string | undefined }> {
   if (turn?.state !== 'ok' || turn.sessionId === null) return { isSkipped: false, text: undefined };
   const entries = await tx.entries.ofRun(turn.sessionId, turn.runId);
-  const last = entries.findLast((entry) => entry.role === 'assistant');
-  const raw = last === undefined ? '' : textOf(JSON.parse(last.json) as Message);
+  const raw = newestTextOf(entries, 'assistant') ?? '';
   return { isSkipped: raw.trim() !== '' && visibleText(raw).silent, text: raw };
 }
 
@@ -136,8 +142,19 @@ async function textFor(
 async function newestToolResultOf(tx: WriteTx, task: RunRow): Promise<string | undefined> {
   if (task.sessionId === null) return undefined;
   const entries = await tx.entries.ofRun(task.sessionId, task.runId);
-  const last = entries.findLast((entry) => entry.role === 'toolResult');
-  return last === undefined ? undefined : textOf(JSON.parse(last.json) as Message);
+  return newestTextOf(entries, 'toolResult');
+}
+
+/** Returns the text of the newest message of this role that can be read. */
+function newestTextOf(
+  entries: readonly EntryRow[],
+  role: 'assistant' | 'toolResult',
+): string | undefined {
+  for (const entry of entries.toReversed()) {
+    const message = entry.role === role ? parseStoredMessage(entry.json) : undefined;
+    if (message !== undefined) return textOf(message);
+  }
+  return undefined;
 }
 
 function provenanceOf(task: RunRow, sourceSessionKey: string): Provenance {
