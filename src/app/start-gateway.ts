@@ -20,6 +20,7 @@ import { createGateway, type Gateway } from '../gateway/create-gateway.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { createServices, type ServiceHost } from '../service/create-services.ts';
 import type { RunContext } from '../service/context.ts';
+import { createMirror, type Mirror } from '../service/mirror/create-mirror.ts';
 import { createRunEvents } from '../service/run-events.ts';
 import type { Store } from '../store/store.ts';
 import { createSessionTools } from '../tools/create-session-tools.ts';
@@ -91,8 +92,11 @@ async function startOn(
   const token = mode === 'token' ? ensureGatewayToken(loaded, { env }).token : undefined;
   const secret = token ?? password ?? stateDir;
   const { context, host, invokeTool } = buildServices(store, { loaded, logger, secret, bootId });
+  // where several gateways share a store, no one of them owns the files
+  const mirror = store.shared === undefined ? createMirror(context) : undefined;
   let isReady = false;
   await host.start();
+  mirror?.start();
   const gateway = createGateway({
     services: host.services,
     events: context.events,
@@ -111,19 +115,22 @@ async function startOn(
     const { url, port } = await gateway.listen();
     writeFileSync(loaded.urlPath, `${url}\n`, { mode: 0o600 });
     logger.info({ url, stateDir }, 'gateway ready');
-    const stop = stopOnce({ gateway, host, release, urlFile: loaded.urlPath });
+    const stop = stopOnce({ gateway, host, mirror, release, urlFile: loaded.urlPath });
     return { url, port, token, stateDir, notice: noticeOf(loaded), stop };
   } catch (error) {
     await host.stop(0);
+    await mirror?.stop();
     throw error;
   }
 }
 
 async function answers(store: Store): Promise<boolean> {
-  return store.read((tx) => tx.jobs.nextRunAt()).then(
-    () => true,
-    () => false,
-  );
+  return store
+    .read((tx) => tx.jobs.nextRunAt())
+    .then(
+      () => true,
+      () => false,
+    );
 }
 
 function buildServices(
@@ -190,6 +197,7 @@ function noticeOf({ config }: LoadedConfig): string | undefined {
 function stopOnce(parts: {
   gateway: Gateway;
   host: ServiceHost;
+  mirror: Mirror | undefined;
   release: () => Promise<void>;
   urlFile: string;
 }): RunningGateway['stop'] {
@@ -198,6 +206,7 @@ function stopOnce(parts: {
     parts.gateway.drain(reason);
     await parts.host.stop(STOP_GRACE_MS);
     await parts.gateway.close();
+    await parts.mirror?.stop();
     rmSync(parts.urlFile, { force: true });
     await parts.release();
   };

@@ -117,6 +117,8 @@ export interface EntryReads {
     beforeSeq: number | undefined;
     limit: number;
   }): Promise<EntryRow[]>;
+  /** Entries of every type after `afterSeq`, in order, at most `limit`. One index search. */
+  page(query: { sessionId: string; afterSeq: number; limit: number }): Promise<EntryRow[]>;
   /** All entries of a window in order, from the newest `compaction` on when there is one. */
   context(sessionId: string): Promise<EntryRow[]>;
   /** Entries that this run appended, in order. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { listAgents } from '../../core/agents.ts';
 import type { AgentSettings } from '../../core/agents.ts';
@@ -55,9 +56,17 @@ export function transcriptPathOf(
   stateDir: string,
   session: { agentId: string; sessionId: string },
 ): string {
-  // an imported id is not trusted to be a file name
-  const file = session.sessionId.replace(/[^A-Za-z0-9._-]/g, '_').replace(/^\.+/, '_');
-  return join(stateDir, 'agents', session.agentId, 'sessions', `${file}.jsonl`);
+  const { agentId, sessionId } = session;
+  return join(stateDir, 'agents', fileName(agentId), 'sessions', `${fileName(sessionId)}.jsonl`);
+}
+
+const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+/** An id is not trusted to be a file name; a hash keeps two that would look the same apart (BR-062). */
+function fileName(id: string): string {
+  if (PLAIN_NAME.test(id)) return id;
+  const hash = createHash('sha256').update(id).digest('hex').slice(0, 16);
+  return `_${id.slice(0, 64).replace(/[^A-Za-z0-9_-]/g, '_')}-${hash}`;
 }
 
 function shownKey(key: string, { config, agentId }: RowViewer): string {

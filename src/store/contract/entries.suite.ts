@@ -80,6 +80,20 @@ export function entriesContract(open: OpenHarness): void {
         }
       }));
 
+    it('reads a window page by page, entries of every type', () =>
+      withStore(open, async ({ store }) => {
+        await addWindow(store);
+        await append(store, ['user', null, 'toolResult', 'assistant']);
+        const page = (afterSeq: number) =>
+          store.read(async (tx) => {
+            const rows = await tx.entries.page({ sessionId: 's', afterSeq, limit: 3 });
+            return rows.map(({ seq }) => seq);
+          });
+        assert.deepEqual(await page(0), [1, 2, 3]);
+        assert.deepEqual(await page(3), [4]);
+        assert.deepEqual(await page(4), []);
+      }));
+
     it('reads the context from the newest compaction on', () =>
       withStore(open, async ({ store }) => {
         await addWindow(store);

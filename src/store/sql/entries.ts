@@ -77,6 +77,16 @@ const tailQuery = keyed((what: 'chat' | 'messages') =>
   }),
 );
 
+const PAGE = defineQuery((db, p: { sessionId: string; afterSeq: number; limit: number }) =>
+  db
+    .selectFrom('entries')
+    .selectAll()
+    .where('session_id', '=', p.sessionId)
+    .where('seq', '>', p.afterSeq)
+    .orderBy('seq')
+    .limit(p.limit),
+);
+
 const CONTEXT = defineQuery((db, p: { sessionId: string }) =>
   db
     .selectFrom('entries')
@@ -135,6 +145,10 @@ export class SqlEntries implements EntryWrites {
       limit,
     });
     return newestFirst.reverse();
+  }
+
+  page(query: { sessionId: string; afterSeq: number; limit: number }): Promise<EntryRow[]> {
+    return this.#unit.all(PAGE, query);
   }
 
   context(sessionId: string): Promise<EntryRow[]> {

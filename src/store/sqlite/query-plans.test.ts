@@ -76,6 +76,11 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     /INDEX sqlite_autoindex_entries_1 \(session_id=\? AND seq/,
   ],
   [
+    'entries.page',
+    (tx) => tx.entries.page({ sessionId: 's', afterSeq: 9, limit: 5 }),
+    /INDEX sqlite_autoindex_entries_1 \(session_id=\? AND seq>\?\)/,
+  ],
+  [
     'entries.context',
     (tx) => tx.entries.context('s'),
     /INDEX entries_compaction \(session_id=\?\)/,
