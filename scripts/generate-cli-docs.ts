@@ -24,7 +24,7 @@ stderr; with \`--json\` an error is JSON on stdout too: \`{"error": {"code", "me
 | 0 | everything was done |
 | 1 | it failed, or the gateway refused it: an answer with status \`error\` or \`forbidden\`, a run that ended otherwise than \`ok\`, a configuration with faults |
 | 2 | the command line itself is wrong; nothing was tried |
-| 3 | a part is done: an import left some sessions, or the wait ended before the run did (it goes on) |
+| 3 | a part is done: an import left some sessions, the wait ended before the run did (it goes on), or the doctor healed or left something |
 
 Commands that talk to a gateway find it by the first of: \`--url\`, the gateway that runs on
 \`--state-dir\`, \`TRUNKLINE_GATEWAY_URL\`, the gateway that runs on the usual state directory, the

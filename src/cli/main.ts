@@ -39,6 +39,10 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'check the configuration, print its schema',
     load: async () => (await import('./commands/config.ts')).defineConfig,
   },
+  doctor: {
+    summary: 'look the store through, heal what can be healed',
+    load: async () => (await import('./commands/doctor.ts')).defineDoctor,
+  },
   backup: {
     summary: 'copy the store into a file, also while the gateway runs',
     load: async () => (await import('./commands/backup.ts')).defineBackup,
