@@ -67,7 +67,7 @@ const QUEUED = { run_id: "'r-new'", state: "'queued'", seq: '900', session_id: '
 const RUNNING = { ...QUEUED, state: "'running'", session_id: 'session_id' };
 const QUEUED_RUN = 'a queued run';
 const RUNNING_RUN = 'a running run';
-const INPUT = `insert into inputs (input_id, session_key, seq, kind, run_id, text, state, rootPagerun_id, accepted_at)
+const INPUT = `insert into inputs (input_id, session_key, seq, kind, run_id, text, state, root_run_id, accepted_at)
   values ('r-new', 'agent:a:main', 900, 'message', 'r-new', 'SAY: late', 'pending', 'r-new', 1)`;
 const NEXT_SEQ = "update lanes set next_seq = 901 where session_key = 'agent:a:main'";
 
@@ -199,7 +199,7 @@ const HEALED: [title: string, damage: string[], findings: string[]][] = [
   ],
   [
     'a child under another root',
-    ["update sessions set rootPagekey = 'elsewhere', spawn_depth = 7 where spawned_by is not null"],
+    ["update sessions set root_key = 'elsewhere', spawn_depth = 7 where spawned_by is not null"],
     ['lineage-root'],
   ],
 ];

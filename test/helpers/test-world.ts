@@ -44,7 +44,7 @@ export interface WorldOptions {
   /** fills the state directory before the gateway starts on it */
   prepare?: (stateDir: string) => Promise<void>;
   /** stands between the gateway and its store */
-  wrapStore?: (store: Store) => Store;
+  wrapStore?: (store: Store, stateDir: string) => Store;
 }
 
 /** Agents a, b, c that may all reach each other. */
@@ -77,7 +77,7 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
     port: 0,
     env: {},
     logger: options.logger ?? silentLogger,
-    wrapStore: (opened) => (store = options.wrapStore?.(opened) ?? opened),
+    wrapStore: (opened) => (store = options.wrapStore?.(opened, stateDir) ?? opened),
   }).catch(async (error: unknown) => {
     await model.close();
     throw error;

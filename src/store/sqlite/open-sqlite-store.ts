@@ -89,7 +89,8 @@ function prepareWriter(writer: SqliteConnection): void {
   writer.run('pragma synchronous = full');
 }
 
-class SqliteStore implements Store {
+/** The store over two connections: one writes, the other reads what is committed. */
+export class SqliteStore implements Store {
   readonly #writer: SqliteConnection;
   readonly #reader: SqliteConnection;
   readonly #logger: Logger;
