@@ -7,6 +7,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { connectGateway } from '../../src/client/gateway-client.ts';
+import { examineStore } from '../../src/store/sqlite/doctor/examine-store.ts';
+import { systemClock } from '../../src/util/clock.ts';
 import {
   countAccepted,
   findLoose,
@@ -82,12 +84,14 @@ async function killAndGoOn(t: TestContext, kill: Kill): Promise<void> {
   const scenario = SCENARIOS[step.scenario];
   const stateDir = makeStateDir(t, { copyOf: kill.template });
   const answer = await killAt(t, { ...kill, stateDir });
+  assertWhole(databaseOf(stateDir));
 
   const gateway = await openGateway(t, stateDir);
   const runId = await playToTheEnd(gateway, scenario);
   if (answer !== undefined) assert.equal(runId, answer.runId);
   const isUnknown = step.unknownWhen?.includes(when) ?? false;
   assert.deepEqual(findLoose(databaseOf(stateDir)), []);
+  assertWhole(databaseOf(stateDir));
   assertSameStory(readStory(databaseOf(stateDir)), { ...kill, isUnknown });
   if (step.scenario === 'send') assertEdited(stateDir, isUnknown && step.unit === 'start-tool');
   const { sessions } = await gateway.client.request<{ sessions: { state: string }[] }>(
@@ -100,6 +104,12 @@ async function killAndGoOn(t: TestContext, kill: Kill): Promise<void> {
     'the key names the same run for good',
   );
   await gateway.close();
+}
+
+/** What a kill leaves is work to go on with, nothing to be healed. */
+function assertWhole(database: string): void {
+  const { findings } = examineStore(database, { fix: false, clock: systemClock });
+  assert.deepEqual(findings, []);
 }
 
 /** Resolves with what the caller was answered before the process was gone. */
