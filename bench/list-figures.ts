@@ -2,6 +2,7 @@ import type { SessionCaller } from '../src/core/caller.ts';
 import type { SessionsListAnswer } from '../src/protocol/tools/session-tools.ts';
 import { listSessions } from '../src/service/sessions/list-sessions.ts';
 import { systemClock } from '../src/util/clock.ts';
+import { silentLogger } from '../src/util/logger.ts';
 import { type BenchState, CALLER_KEY, createBenchState, seedSessions } from './bench-state.ts';
 import { startProgram } from './gateway-program.ts';
 import { quantileSpread, type Spread, timeBlocks, timeEach } from './statistics.ts';
@@ -43,6 +44,7 @@ async function measureService(
       config,
       clock: systemClock,
       stateDir: state.stateDir,
+      logger: silentLogger,
       cursorSecret: 'bench',
     };
     const list = (cursor?: string): Promise<SessionsListAnswer> =>

@@ -1,4 +1,5 @@
 import { readHistory } from '../src/service/sessions/read-history.ts';
+import { silentLogger } from '../src/util/logger.ts';
 import {
   CALLER_KEY,
   createBenchState,
@@ -27,7 +28,8 @@ export async function measureTranscript(messages: number): Promise<TranscriptFig
   try {
     await seedSessions(store, state, 1);
     const sessionId = await seedMessages(store, groupKey(0), messages);
-    const context = { store, config: (): typeof state.config => state.config };
+    const config = (): typeof state.config => state.config;
+    const context = { store, config, logger: silentLogger };
     const caller = { type: 'session', sessionKey: CALLER_KEY, agentId: 'main' } as const;
     const history = await inBlocks(() => readHistory(context, caller, { sessionKey: groupKey(0) }));
     const whole = await inBlocks(() => store.read((tx) => tx.entries.context(sessionId)));

@@ -338,6 +338,13 @@ test('[DC5] an index that does not fit its table is made again; other damage of 
 test('[DC6] the doctor needs the state for itself, a store, and no newer schema', async (t) => {
   const none = await runCli(['doctor', '--state-dir', join(root, 'none')]);
   assert.deepEqual([none.exitCode, /there is no store/.test(none.notes)], [1, true]);
+  const env = { TRUNKLINE_DATABASE_URL: 'postgres://u:secret@127.0.0.1/d' };
+  for (const argv of [['doctor'], ['backup', 'x'], ['restore', 'x']]) {
+    const { exitCode, notes } = await runCli([...argv, '--state-dir', freshCopy()], env);
+    assert.equal(exitCode, 1);
+    assert.match(notes, /names a Postgres database/);
+    assert.doesNotMatch(notes, /secret/);
+  }
   const newer = freshCopy();
   run(newer, "insert into schema_version (version, name, applied_at) values (99, 'later', 1)");
   const refused = await runCli(['doctor', '--fix', '--state-dir', newer]);
@@ -361,7 +368,7 @@ test('[DC7] the doctor compares every transcript file with the store and writes 
       'agents',
       String(row?.['agent_id']),
       'sessions',
-      `${row?.['session_id']}.jsonl`,
+      `${String(row?.['session_id'])}.jsonl`,
     );
   };
   const [a, b] = [file('agent:a:main'), file('agent:b:main')];

@@ -1,14 +1,15 @@
 /** Copies of the store: taken while a gateway runs, put back while none does. */
 import { existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import type { Environment } from '../config/env-references.ts';
-import { expandPath, stateFiles } from '../config/state-files.ts';
+import { expandPath } from '../config/state-files.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { copyDatabase } from '../store/sqlite/copy-database.ts';
 import { inspectFile } from '../store/sqlite/inspect-file.ts';
 import { lockState } from '../store/sqlite/lock-state.ts';
 import { restoreDatabase } from '../store/sqlite/restore-database.ts';
 import { systemClock } from '../util/clock.ts';
+import { sqliteFileOf } from './sqlite-file.ts';
 
 export interface CopyPlace {
   /** the backup */
@@ -29,13 +30,13 @@ export interface BackupReport {
  * gets the right to write files on the gateway's machine.
  */
 export async function backUpState(place: CopyPlace): Promise<BackupReport> {
-  const source = databasePath(place);
+  const { path: source } = sqliteFileOf(place, place.env ?? process.env);
   const file = expandPath(place.file);
   if (!existsSync(source)) throw new GatewayError('not_found', `there is no store ${source}`);
   if (existsSync(file)) {
     throw new GatewayError('invalid_request', `${file} exists already; give another name`);
   }
-  const folder = join(file, '..');
+  const folder = dirname(file);
   if (!existsSync(folder) || !statSync(folder).isDirectory()) {
     throw new GatewayError('not_found', `there is no folder ${folder} to put the backup into`);
   }
@@ -59,9 +60,9 @@ export interface RestoreReport {
 
 /** Puts a backup in the place of the store. Throws `unavailable` while a gateway uses the state directory. */
 export async function restoreState(place: CopyPlace): Promise<RestoreReport> {
-  const path = databasePath(place);
+  const { path, stateDir } = sqliteFileOf(place, place.env ?? process.env);
   const file = expandPath(place.file);
-  const lock = lockState(join(path, '..'));
+  const lock = lockState(stateDir);
   try {
     const stamp = new Date(systemClock.now()).toISOString().replaceAll(':', '-');
     const { schemaVersion, keptAs } = await restoreDatabase(file, { path, stamp });
@@ -69,8 +70,4 @@ export async function restoreState(place: CopyPlace): Promise<RestoreReport> {
   } finally {
     lock.release();
   }
-}
-
-function databasePath({ stateDir, env = process.env }: CopyPlace): string {
-  return join(stateFiles({ stateDir }, env).stateDir, 'trunkline.db');
 }

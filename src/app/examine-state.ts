@@ -1,9 +1,7 @@
 /** Looking a state directory through that no gateway uses: `trunkline doctor`. */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Environment } from '../config/env-references.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { stateFiles } from '../config/state-files.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { type Config, defaultConfig } from '../protocol/options/config.ts';
 import { examineMirror } from '../service/mirror/examine-mirror.ts';
@@ -12,6 +10,7 @@ import { lockState } from '../store/sqlite/lock-state.ts';
 import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
 import { systemClock } from '../util/clock.ts';
 import { silentLogger } from '../util/logger.ts';
+import { sqliteFileOf } from './sqlite-file.ts';
 
 export interface DoctorPlace {
   fix: boolean;
@@ -33,8 +32,7 @@ const MAX_ROWS = 20;
 /** Looks at the store and its transcript files. Throws `unavailable` while a gateway uses the state directory. */
 export async function examineState(place: DoctorPlace): Promise<DoctorReport> {
   const env = place.env ?? process.env;
-  const { stateDir } = stateFiles(place, env);
-  const path = join(stateDir, 'trunkline.db');
+  const { stateDir, path } = sqliteFileOf(place, env);
   if (!existsSync(path)) throw new GatewayError('not_found', `there is no store ${path}`);
   const lock = lockState(stateDir);
   try {

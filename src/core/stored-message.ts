@@ -2,7 +2,7 @@
 import type { Message } from '../protocol/message.ts';
 
 /** Returns the value of stored JSON, or undefined when it is none. */
-export function parseStored(json: string): unknown {
+function parseStored(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {

@@ -108,7 +108,11 @@ describe('openSqliteStore', () => {
     truncateSync(path, size);
     const attempt = async () => {
       const store = open(path);
-      await store.read((tx) => tx.sessions.get('k499')).finally(() => store.close());
+      try {
+        await store.read((tx) => tx.sessions.get('k499'));
+      } finally {
+        await store.close();
+      }
     };
     await assert.rejects(attempt(), {
       code: 'unavailable',
