@@ -151,3 +151,35 @@ test('[RU8] a call that is planned when the time limit is hit has no effect', as
   assert.equal(await world.store.read((tx) => tx.sessions.count()), 3);
   assert.equal(existsSync(join(world.gateway.stateDir, 'workspace', 'late.txt')), false);
 });
+
+test('[RU9] a time limit beyond any number is no limit, and stops nobody else’s runs', async (t) => {
+  const world = await startWorld(t);
+  const limit = Number.MAX_SAFE_INTEGER;
+  const spawned = await world.tool('sessions_spawn', {
+    task: 'SAY: kid',
+    runTimeoutSeconds: limit,
+  });
+  assert.equal(spawned['status'], 'accepted');
+  for (const timeout of [limit, 1e13, 1.5]) {
+    const params = {
+      sessionKey: 'agent:a:main',
+      message: 'SAY: x',
+      timeout,
+      idempotencyKey: randomUUID(),
+    };
+    assert.equal((await world.client.runAgent(params)).outcome, 'ok', String(timeout));
+  }
+  assert.equal((await world.say('agent:b:main', 'SAY: y'))['status'], 'ok');
+  const child = await world.client.request('agent.wait', { runId: spawned['runId'] });
+  assert.equal(child['status'], 'ok');
+});
+
+test('[RU10] what a model reports of its usage cannot keep a run from closing', async (t) => {
+  const world = await startWorld(t);
+  world.model.usage = { input: 9_100_000_000_000_000, output: 1e300 };
+  for (const text of ['one', 'two']) {
+    assert.equal((await world.say('agent:a:main', `SAY: ${text}`))['reply'], text);
+  }
+  const session = await world.store.read((tx) => tx.sessions.get('agent:a:main'));
+  assert.equal(session?.inputTokens, 2_000_000_000);
+});

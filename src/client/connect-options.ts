@@ -32,7 +32,7 @@ export function toConnectParams(options: ConnectOptions): Record<string, unknown
       mode: options.mode ?? 'cli',
     },
     role: 'operator',
-    scopes: options.scopes ?? [],
+    ...(options.scopes === undefined ? {} : { scopes: options.scopes }),
     caps: options.caps ?? [],
     auth: {
       ...(token === undefined ? {} : { token }),

@@ -52,7 +52,7 @@ export function judgeConnect(
       return { ok: false, error: noCommonVersion(params), closeCode: CLOSE.protocolMismatch };
     deps.limiter.check(peer);
     const held = authenticate(params, { deps, peer });
-    const scopes = grantScopes({ asked: params.scopes ?? [], held });
+    const scopes = grantScopes({ asked: params.scopes, held });
     const caps = new Set(params.caps);
     return { ok: true, session: { protocol, scopes, caps, clientId: params.client.id } };
   } catch (error) {

@@ -247,7 +247,6 @@ export function connectParams(): Record<string, unknown> {
     maxProtocol: 4,
     client: { id: 'test', version: '1', platform: 'linux', mode: 'test' },
     role: 'operator',
-    scopes: [],
     caps: [],
     auth: { token: TOKEN },
   };

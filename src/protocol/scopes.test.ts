@@ -7,9 +7,10 @@ const read: OperatorScope = 'operator.read';
 const write: OperatorScope = 'operator.write';
 const admin: OperatorScope = 'operator.admin';
 
-const cases: { held: OperatorScope[]; asked: string[]; granted: OperatorScope[] }[] = [
-  { held: [admin], asked: [], granted: [read, write, admin] },
-  { held: [write], asked: [], granted: [read, write] },
+const cases: { held: OperatorScope[]; asked: string[] | undefined; granted: OperatorScope[] }[] = [
+  { held: [admin], asked: undefined, granted: [read, write, admin] },
+  { held: [write], asked: undefined, granted: [read, write] },
+  { held: [admin], asked: [], granted: [] },
   { held: [write], asked: [admin], granted: [read, write] },
   { held: [read], asked: [write], granted: [read] },
   { held: [admin], asked: [write], granted: [read, write] },

@@ -11,14 +11,15 @@ const IMPLIED: Record<OperatorScope, readonly OperatorScope[]> = {
 
 /**
  * Returns the scopes a client gets: those it asks for, with what they imply, as far as the
- * credential has them; all of the credential's when it asks for none. Unknown names grant nothing.
+ * credential has them; all of the credential's when it names none at all. Unknown names grant nothing.
  */
 export function grantScopes(grant: {
-  asked: readonly string[];
+  /** undefined = the client has not said; an empty list asks for nothing */
+  asked: readonly string[] | undefined;
   held: readonly OperatorScope[];
 }): OperatorScope[] {
   const held = expandScopes(grant.held);
-  if (grant.asked.length === 0) return held;
+  if (grant.asked === undefined) return held;
   const asked = expandScopes(grant.asked);
   return held.filter((scope) => asked.includes(scope));
 }

@@ -65,6 +65,8 @@ export interface FakeModel {
   hold(text: string): HeldRequests;
   /** False leaves usage out of the answers. */
   reportsUsage: boolean;
+  /** What the answers claim in place of an estimate. */
+  usage: { input: number; output: number } | undefined;
   /** Resolves when that many requests have come in. */
   requestCount(count: number): Promise<void>;
   close(): Promise<void>;
@@ -91,6 +93,7 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
     url: '',
     requests: [],
     reportsUsage: true,
+    usage: undefined,
     failNext(failure, times = 1) {
       for (let count = 0; count < times; count += 1) failures.push(failure);
     },
@@ -163,7 +166,8 @@ async function answer(
   const offered = careless ? namedTools(userText) : api.readTools(body);
   const plan = planScene({ ...scene, userText }, { offered, talk });
   await delay(plan.sleepMs, undefined, { signal: gone.signal });
-  send(response, { plan, api, body, promptTokens: fake.reportsUsage ? tokensOf(raw) : undefined });
+  const promptTokens = fake.reportsUsage ? tokensOf(raw) : undefined;
+  send(response, { plan, api, body, promptTokens, claimed: fake.usage });
 }
 
 function send(
@@ -173,11 +177,13 @@ function send(
     api,
     body,
     promptTokens,
+    claimed,
   }: {
     plan: Plan;
     api: FakeApi;
     body: Record<string, unknown>;
     promptTokens: number | undefined;
+    claimed: FakeModel['usage'];
   },
 ): void {
   const { action } = plan;
@@ -193,7 +199,9 @@ function send(
     calls: action.kind === 'calls' ? action.calls : [],
   };
   const written = tokensOf(action.kind === 'answer' ? action.text : JSON.stringify(action.calls));
-  const usage = promptTokens === undefined ? undefined : { input: promptTokens, output: written };
+  const estimate =
+    promptTokens === undefined ? undefined : { input: promptTokens, output: written };
+  const usage = claimed ?? estimate;
   for (const event of api.toEvents(reply, usage)) response.write(event);
   response.end();
 }

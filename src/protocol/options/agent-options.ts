@@ -136,15 +136,18 @@ export const agentOptions = section({
     ),
     thinking: option(thinking(), 'Thinking level of agents without their own. Default: `off`.'),
     maxConcurrent: option(z.int().min(1).default(4), 'Runs of people’s messages at a time.'),
-    timeoutSeconds: option(z.number().min(1).default(172_800), 'Longest time of a run in seconds.'),
+    timeoutSeconds: option(
+      z.number().min(1).max(315_360_000).default(172_800),
+      'Longest time of a run in seconds.',
+    ),
     sandbox: sandboxDefaults,
     subagents: section({
       archiveAfterMinutes: option(
-        z.number().min(0).default(60),
+        z.number().min(0).max(5_256_000).default(60),
         'Minutes after its end until a sub-agent session is archived; 0 = never.',
       ),
       runTimeoutSeconds: option(
-        z.number().min(0).default(0),
+        z.number().min(0).max(315_360_000).default(0),
         'Longest time of a sub-agent’s run in seconds; 0 = no limit.',
       ),
       model: option(modelChoice(), 'Model of sub-agents. Default: the caller’s.'),

@@ -4,6 +4,7 @@ import type { Provenance } from '../../protocol/message.ts';
 import type { Route, RunClass, ThinkingLevel } from '../../protocol/words.ts';
 import type { InputKind, InputRow, RunPurpose, RunRow } from '../../store/rows.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
+import { wholeUpTo } from '../../util/bounded.ts';
 
 /** Overrides of one run alone, stored with it as JSON. */
 export interface RunOptions {
@@ -20,6 +21,9 @@ export interface IdempotencyKey {
   /** hash of the content that the key stands for */
   contentHash: string;
 }
+
+/** Ten years: more is no limit that anybody sees. */
+const MAX_TIMEOUT_MS = 315_360_000_000;
 
 export interface NewRun {
   runId: string;
@@ -137,7 +141,7 @@ function toRunRow(run: NewRun, at: { seq: number; now: number }): RunRow {
     acceptedAt: at.now,
     startedAt: null,
     endedAt: null,
-    timeoutMs: run.timeoutMs,
+    timeoutMs: wholeUpTo(run.timeoutMs, MAX_TIMEOUT_MS),
     deadlineAt: null,
     attempts: 0,
     reply: null,

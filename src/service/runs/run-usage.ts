@@ -2,7 +2,11 @@
 import { costOf } from '../../core/models.ts';
 import type { AssistantMessage } from '../../protocol/message.ts';
 import type { WriteTx } from '../../store/store.ts';
+import { wholeUpTo } from '../../util/bounded.ts';
 import type { ServiceContext } from '../context.ts';
+
+/** More than any model call can use. */
+const MAX_CALL_TOKENS = 1_000_000_000;
 
 /** Adds what one model call used to the run's row. Unknown usage stays unknown, unpriced cost stays null (B7.7). */
 export async function addUsage(
@@ -16,11 +20,11 @@ export async function addUsage(
   if (run === undefined) return;
   await tx.runs.update(runId, {
     model,
-    inputTokens: run.inputTokens + usage.input,
-    outputTokens: run.outputTokens + usage.output,
-    cacheReadTokens: run.cacheReadTokens + usage.cacheRead,
-    cacheWriteTokens: run.cacheWriteTokens + usage.cacheWrite,
-    costUsd: isPriced ? (run.costUsd ?? 0) + usage.cost.total : run.costUsd,
+    inputTokens: run.inputTokens + tokens(usage.input),
+    outputTokens: run.outputTokens + tokens(usage.output),
+    cacheReadTokens: run.cacheReadTokens + tokens(usage.cacheRead),
+    cacheWriteTokens: run.cacheWriteTokens + tokens(usage.cacheWrite),
+    costUsd: isPriced ? (run.costUsd ?? 0) + dollars(usage.cost.total) : run.costUsd,
     usageKnown: true,
   });
 }
@@ -34,5 +38,16 @@ export function isPriced(context: ServiceContext, message: AssistantMessage): bo
 export function contextTokensAfter(message: AssistantMessage): number | undefined {
   const usage = message.usage;
   if (usage === undefined) return undefined;
-  return usage.input + usage.cacheRead + usage.cacheWrite + usage.output;
+  return [usage.input, usage.cacheRead, usage.cacheWrite, usage.output]
+    .map(tokens)
+    .reduce((sum, count) => sum + count);
+}
+
+/** What a model reports is a claim: a number that no call can have used must not stop the run from closing. */
+function tokens(reported: number): number {
+  return wholeUpTo(reported, MAX_CALL_TOKENS);
+}
+
+function dollars(reported: number): number {
+  return Number.isFinite(reported) ? Math.min(Math.max(reported, 0), MAX_CALL_TOKENS) : 0;
 }

@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { SqlConnection, SqlResult, SqlValue } from '../sql/connection.ts';
+import { assert } from '../../util/assert.ts';
 import { toStoreError } from './to-store-error.ts';
 
 interface Prepared {
@@ -8,6 +9,12 @@ interface Prepared {
 }
 
 const BUSY_TIMEOUT_MS = 5000;
+
+/** SQLite keeps integers that JavaScript cannot read back: one of them would close its row for ever. */
+function mustBeReadable(value: SqlValue): void {
+  if (typeof value !== 'number' || Number.isSafeInteger(value)) return;
+  assert(Number.isFinite(value) && !Number.isInteger(value), `number ${value} is not exact`);
+}
 
 /** One connection to a database file, with its statements prepared once per text. */
 export class SqliteConnection implements SqlConnection {
@@ -35,6 +42,7 @@ export class SqliteConnection implements SqlConnection {
 
   /** The same at once: for opening and for the borders of transactions. */
   run(sql: string, params: readonly SqlValue[] = []): SqlResult {
+    params.forEach(mustBeReadable);
     try {
       const { statement, returnsRows } = this.#prepare(sql);
       if (returnsRows) {
