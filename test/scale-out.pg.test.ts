@@ -30,7 +30,7 @@ function messagesOf(round: string, perLane: number): Message[] {
   );
 }
 
-describe('several gateways on one database', { concurrency: 3 }, () => {
+describe('several gateways on one database', { concurrency: 2 }, () => {
   it('[PG1] one is killed amid runs and messages: none is lost or doubled, the lanes keep their order', async (t) => {
     const world = await makePostgresWorld(t, server);
     const a = await world.start();

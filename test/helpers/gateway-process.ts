@@ -39,6 +39,8 @@ export interface GatewayProcessOptions {
   fail?: string;
   /** address of a Postgres database; absent = SQLite in the state directory */
   database?: string;
+  /** default: a minute */
+  longestLifeMs?: number;
 }
 
 /** A process that is not gone by then is killed, and the test fails. */
@@ -71,7 +73,7 @@ export function startGatewayProcess(
   const watchdog = setTimeout(() => {
     isTooOld = true;
     end('SIGKILL');
-  }, LONGEST_LIFE_MS);
+  }, options.longestLifeMs ?? LONGEST_LIFE_MS);
   const exited = once(child, 'close').then((): Exit => {
     clearTimeout(watchdog);
     if (isTooOld) throw new Error(`the gateway process was not gone in time; its log: ${log}`);

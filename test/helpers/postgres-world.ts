@@ -24,6 +24,8 @@ export interface PostgresWorld {
 
 /** Work that is not done by then is stuck. */
 const END_MS = 30_000;
+/** Two of them start one after another, and one is paused beyond its lease. */
+const LONGEST_LIFE_MS = 150_000;
 
 let databases = 0;
 
@@ -54,9 +56,14 @@ export async function makePostgresWorld(
     becomes,
     start: async (options = {}) => {
       const stateDir = makeStateDir(t, { config });
-      const gateway = startGatewayProcess(t, { stateDir, database, ...options });
+      const gateway = startGatewayProcess(t, {
+        stateDir,
+        database,
+        longestLifeMs: LONGEST_LIFE_MS,
+        ...options,
+      });
       const address = await gateway.ready;
-      const client = await connectGateway(address);
+      const client = await connectGateway({ ...address, timeoutMs: END_MS });
       t.after(() => client.close());
       return toLife({ process: gateway, address, client });
     },
