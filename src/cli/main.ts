@@ -27,6 +27,10 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'list, read, message and spawn sessions',
     load: async () => (await import('./commands/sessions.ts')).defineSessions,
   },
+  runs: {
+    summary: 'list, show, wait for and stop runs',
+    load: async () => (await import('./commands/runs.ts')).defineRuns,
+  },
   tool: {
     summary: 'call a tool as a session',
     load: async () => (await import('./commands/tool.ts')).defineTool,

@@ -66,6 +66,14 @@ function createHandlers({
       acceptAgent(services, { params, context, caller: toCaller(context) }),
     'agent.wait': ({ runId, timeoutMs }, { signal }) =>
       services.waitForRun(runId, { timeoutMs, signal }),
+    'runs.get': ({ runId }) => services.getRun(runId),
+    'runs.list': (query) => services.listRuns(query),
+    'runs.wait': (wait, { signal }) => services.waitForRuns({ ...wait, signal }),
+    'runs.stop': (stop) => services.stopRuns(stop),
+    'chat.abort': async ({ sessionKey, runId }) => {
+      const { runIds } = await services.stopRuns({ sessionKey, runId, queued: true });
+      return { ok: true, aborted: runIds.length > 0, runIds };
+    },
     'agents.list': () => services.listConfiguredAgents(),
     'tools.invoke': async (params) => ({
       ok: true,

@@ -3,7 +3,7 @@
 /** Closed by default: what runs commands, writes files, or makes other agents work. */
 const HTTP_DENIED_TOOLS: readonly string[] = (
   'exec spawn shell write edit fs_write fs_delete fs_move apply_patch ' +
-  'sessions_spawn sessions_send cron gateway nodes'
+  'sessions_spawn sessions_send sessions_stop cron gateway nodes'
 ).split(' ');
 
 export interface HttpToolPolicy {

@@ -5,6 +5,7 @@ import { WebSocket } from 'ws';
 import type { ClientOptions } from 'ws';
 import type { SessionCaller } from '../core/caller.ts';
 import { GatewayError } from '../protocol/errors.ts';
+import type { SessionsWaited } from '../protocol/tools/session-tools.ts';
 import type { EventFrame, ResponseFrame, ServerFrame } from '../protocol/frames.ts';
 import { createRunEvents } from '../service/run-events.ts';
 import type { RunEvents } from '../service/run-events.ts';
@@ -50,6 +51,16 @@ export class PlayedServices {
     sendMessage: notPlayed,
     spawnSession: notPlayed,
     listAgents: notPlayed,
+    waitForSessions: notPlayed,
+    stopSession: notPlayed,
+    waitForRuns: async (wait) => this.#note('runs.wait', wait, noneWaited),
+    stopRuns: async (stop) =>
+      this.#note('runs.stop', stop, { status: 'ok', stopped: [], runIds: [] }),
+    getRun: async (runId) => {
+      throw new GatewayError('not_found', `unknown runId ${runId}`);
+    },
+    listRuns: async (query) =>
+      this.#note('runs.list', query, { runs: [], count: 0, limitApplied: 50, hasMore: false }),
   };
 
   end(runId: string, answer: Partial<RunWaitAnswer> = {}): void {
@@ -117,6 +128,7 @@ export class PlayedServices {
   }
 }
 
+const noneWaited: SessionsWaited = { status: 'ok', done: [], pending: [] };
 const noSessions = { ts: 1, count: 0, sessions: [], hasMore: false };
 
 async function notPlayed(): Promise<never> {

@@ -1,6 +1,6 @@
 /** The parameters of the gateway methods (SPEC B10.4), and those that are documented but not supported yet. */
 import { z } from 'zod';
-import { SESSION_KINDS, THINKING_LEVELS } from './words.ts';
+import { RUN_STATES, SESSION_KINDS, THINKING_LEVELS } from './words.ts';
 
 const filled = z.string().regex(/\S/, 'must not be blank');
 const name = filled.max(1024);
@@ -86,6 +86,28 @@ export const agentWaitParams = z.strictObject({
   runId: filled.max(256),
   timeoutMs: durationMs.default(30_000),
 });
+
+const runId = filled.max(256);
+export const runsGetParams = z.strictObject({ runId });
+export const runsListParams = z.strictObject({
+  sessionKey: name.exactOptional(),
+  state: z.enum(RUN_STATES).exactOptional(),
+  limit: count,
+  cursor: name.exactOptional(),
+});
+export const runsWaitParams = z.strictObject({
+  runIds: z.array(runId).exactOptional(),
+  sessionKeys: z.array(name).exactOptional(),
+  mode: z.enum(['any', 'all']).default('all'),
+  timeoutMs: durationMs.default(30_000),
+});
+export const runsStopParams = z
+  .strictObject({ sessionKey: name.exactOptional(), runId: runId.exactOptional() })
+  .refine((given) => (given.sessionKey === undefined) !== (given.runId === undefined), {
+    path: ['sessionKey'],
+    message: 'give exactly one of sessionKey and runId',
+  });
+export const chatAbortParams = z.strictObject({ sessionKey: name, runId: runId.exactOptional() });
 
 export const toolsInvokeParams = z.strictObject({
   tool: filled.max(128),

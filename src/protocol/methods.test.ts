@@ -32,6 +32,11 @@ test('[GW8] the table of methods and scopes is the documented one', () => {
     'chat.history': 'operator.read',
     agent: 'operator.write',
     'agent.wait': 'operator.read',
+    'runs.get': 'operator.read',
+    'runs.list': 'operator.read',
+    'runs.wait': 'operator.read',
+    'runs.stop': 'operator.write',
+    'chat.abort': 'operator.write',
     'agents.list': 'operator.read',
     'tools.invoke': 'operator.write',
   });

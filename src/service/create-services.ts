@@ -25,7 +25,11 @@ import { sendMessage } from './messages/send-message.ts';
 import type { Services } from './services.ts';
 import { createSlots } from './runs/slots.ts';
 import { spawnSession } from './spawn/spawn-session.ts';
+import { getRun, listRuns } from './runs/list-runs.ts';
+import { stopAsOperator, stopAsSession } from './runs/stop-session.ts';
 import { waitForRun } from './runs/wait-for-run.ts';
+import { watchStops } from './runs/watch-stops.ts';
+import { waitAsOperator, waitAsSession } from './runs/wait-for-runs.ts';
 import type { Config } from '../protocol/options/config.ts';
 import type { RunClass } from '../protocol/words.ts';
 import type { JobHandler } from '../store/jobs.ts';
@@ -61,6 +65,7 @@ export function createServices(context: RunContext): ServiceHost {
     for (const run of activeRuns.all()) run.abort('drain');
     await activeRuns.idle();
   });
+  const endStopWatch = watchStops({ store, activeRuns, logger });
   return {
     services: toServices(host),
     runPosition: async (runId) => {
@@ -82,6 +87,7 @@ export function createServices(context: RunContext): ServiceHost {
       await jobs.stop();
       watch.stop();
       stopRelay();
+      endStopWatch();
     },
   };
 }
@@ -93,6 +99,12 @@ function toServices(host: RunServices): Services {
     sendMessage: (caller, args) => sendMessage(host, caller, args),
     spawnSession: (caller, args) => spawnSession(host, caller, args),
     listAgents: (caller) => Promise.resolve(listAgents(host, caller)),
+    waitForSessions: (caller, args) => waitAsSession(host, caller, args),
+    stopSession: (caller, args) => stopAsSession(host, caller, args),
+    waitForRuns: (wait) => waitAsOperator(host, wait),
+    stopRuns: (stop) => stopAsOperator(host, stop),
+    getRun: (runId) => getRun(host, runId),
+    listRuns: (query) => listRuns(host, query),
     acceptMessage: (caller, request) => acceptMessage(host, caller, request),
     waitForRun: (runId, options) => waitForRun(host, { runId, ...options }),
     listAllSessions: (query) => listAllSessions(host, query),

@@ -17,8 +17,19 @@ import type {
   SessionsSendArgs,
   SessionsSpawnAnswer,
   SessionsSpawnArgs,
+  SessionsStopAnswer,
+  SessionsStopArgs,
+  SessionsWaitAnswer,
+  SessionsWaitArgs,
+  SessionsWaited,
 } from '../protocol/tools/session-tools.ts';
-import type { RunOutcome, SendPolicyAction, ThinkingLevel } from '../protocol/words.ts';
+import type {
+  RunClass,
+  RunOutcome,
+  RunState,
+  SendPolicyAction,
+  ThinkingLevel,
+} from '../protocol/words.ts';
 
 /** What `agent` and `chat.send` accept (SPEC B10.4), already checked for shape. */
 export interface AcceptMessage {
@@ -66,6 +77,62 @@ export interface RunWaitAnswer {
   endedAt?: number;
 }
 
+/** A run as `runs.get` and `runs.list` show it, in the words of `agent.wait`. */
+export interface RunView {
+  runId: string;
+  sessionKey: string;
+  messageState: 'queued' | 'running' | 'waiting' | 'done';
+  /** only when it has ended */
+  outcome?: RunOutcome;
+  reply?: string;
+  error?: string;
+  purpose: string;
+  runClass: RunClass;
+  acceptedAt: number;
+  startedAt?: number;
+  endedAt?: number;
+  /** when its time limit stops it */
+  deadlineAt?: number;
+  rootRunId: string;
+  hops: number;
+  parentRunId?: string;
+  model?: string;
+  /** `operator` or the key of a session */
+  stoppedBy?: string;
+  mergedInto?: string;
+}
+
+export interface RunsQuery {
+  sessionKey?: string;
+  state?: RunState;
+  limit?: number;
+  cursor?: string;
+}
+export interface RunsPage {
+  runs: RunView[];
+  count: number;
+  limitApplied: number;
+  hasMore: boolean;
+  nextCursor?: string;
+}
+
+/** What the operator waits for: the named runs, and the newest run of each named session. */
+export interface WaitForRuns {
+  runIds?: string[];
+  sessionKeys?: string[];
+  mode: 'any' | 'all';
+  timeoutMs: number;
+  signal?: AbortSignal;
+}
+
+/** One of the two: a session's run, or a run; with both the run must be one of that session. */
+export interface StopByOperator {
+  sessionKey?: string | undefined;
+  runId?: string | undefined;
+  /** also what waits in the session's lane */
+  queued?: boolean;
+}
+
 export interface PatchSession {
   key: string;
   label?: string | null;
@@ -99,6 +166,8 @@ export interface Services {
   sendMessage(caller: SessionCaller, args: SessionsSendArgs): Promise<SessionsSendAnswer>;
   spawnSession(caller: SessionCaller, args: SessionsSpawnArgs): Promise<SessionsSpawnAnswer>;
   listAgents(caller: SessionCaller): Promise<AgentsListAnswer>;
+  waitForSessions(caller: SessionCaller, args: SessionsWaitArgs): Promise<SessionsWaitAnswer>;
+  stopSession(caller: SessionCaller, args: SessionsStopArgs): Promise<SessionsStopAnswer>;
 
   // as the operator
   acceptMessage(caller: OperatorCaller, request: AcceptMessage): Promise<Accepted>;
@@ -107,6 +176,14 @@ export interface Services {
     runId: string,
     options: { timeoutMs: number; signal?: AbortSignal },
   ): Promise<RunWaitAnswer>;
+  /** The same for several runs. More than 100, or none, reject `invalid_request`. */
+  waitForRuns(wait: WaitForRuns): Promise<SessionsWaited>;
+  /** Stops a run and everything below it; resolves once that is committed. Unknown names reject `not_found`. */
+  stopRuns(stop: StopByOperator): Promise<{ status: 'ok'; stopped: string[]; runIds: string[] }>;
+  /** Unknown ids reject `not_found`. */
+  getRun(runId: string): Promise<RunView>;
+  /** The newest first. */
+  listRuns(query: RunsQuery): Promise<RunsPage>;
   listAllSessions(query: OperatorListQuery): Promise<{
     ts: number;
     count: number;

@@ -180,6 +180,10 @@ export interface RunRow {
   /** false when no model call reported usage */
   usageKnown: boolean;
   mergedInto: string | null;
+  /** who stopped it: `operator` or a session key; set before it ends, and then it ends `aborted` */
+  stoppedBy: string | null;
+  /** names the call that stopped it (A13), null = the call had no key */
+  stopKey: string | null;
 }
 
 /** One lane per session key: strict order, one owner. */
@@ -217,9 +221,9 @@ export interface ToolCallRow {
   finishedAt: number | null;
 }
 
-/** A run that waits for another run. */
+/** A run that waits for another run; a call that waits for several has one row for each. */
 export interface WaitRow {
-  /** stable name of the waiting call: `<runId>:<position>:<callIndex>` */
+  /** stable name of the waiting call: `<runId>:<position>:<callIndex>`, then `:<n>` from its second target on */
   waitId: string;
   waiterRunId: string;
   waiterKey: string;
@@ -227,6 +231,8 @@ export interface WaitRow {
   targetKey: string;
   deadlineAt: number;
   state: 'open' | 'done' | 'timeout' | 'interrupted';
+  /** the person's message that ended it */
+  interruptedBy: string | null;
   createdAt: number;
   endedAt: number | null;
 }

@@ -20,13 +20,15 @@ import type {
   WindowRow,
 } from './rows.ts';
 import type { JobHandler, JobRunner } from './jobs.ts';
-import type { RunClass, SessionState } from '../protocol/words.ts';
+import type { RunClass, RunState, SessionState } from '../protocol/words.ts';
 import type { Clock } from '../util/clock.ts';
 
 /** What changed, told after the commit; carries ids only. */
 export type StoreSignal =
   | { type: 'lane'; sessionKey: string }
   | { type: 'run'; runId: string }
+  /** the run has to end: whoever plays it aborts it */
+  | { type: 'stop'; runId: string }
   | { type: 'job' }
   | { type: 'session'; sessionKey: string }
   /** a part of the outbox was handed over */
@@ -95,6 +97,8 @@ export interface SessionReads {
   /** Sessions with exactly this label that are not archived, at most `limit`. */
   findByLabel(query: { label: string; agentId?: string; limit: number }): Promise<SessionRow[]>;
   isDescendant(ancestorKey: string, key: string): Promise<boolean>;
+  /** Descendants at any depth whose lane holds or awaits a run. */
+  busyBelow(ancestorKey: string): Promise<string[]>;
   /** Direct children whose first run has not ended. */
   countActiveChildren(key: string): Promise<number>;
   count(): Promise<number>;
@@ -154,12 +158,39 @@ export interface InputReads {
 export interface InputWrites extends InputReads {
   insert(row: InputRow): Promise<void>;
   markAppended(inputId: string, runId: string, at: number): Promise<void>;
+  /** Its run ended before it began: it never enters a transcript. */
+  markDropped(inputId: string): Promise<void>;
 }
 
+/** A page position in newest-first order. */
+export interface RunCursor {
+  acceptedAt: number;
+  runId: string;
+}
 export interface RunReads {
   get(runId: string): Promise<RunRow | undefined>;
   /** The oldest queued run of a lane. */
   nextQueued(sessionKey: string): Promise<RunRow | undefined>;
+  /** Every queued run of a lane, oldest first. */
+  queuedOf(sessionKey: string): Promise<RunRow[]>;
+  /** The run accepted last that does a session's work: no announce turn. */
+  latestOf(sessionKey: string): Promise<RunRow | undefined>;
+  /** Runs that a tool call of this run started, ended ones too. */
+  causedBy(runId: string): Promise<RunRow[]>;
+  /** Runs that were stopped by this call. */
+  stoppedUnder(stopKey: string): Promise<RunRow[]>;
+  /** Runs of one session strictly after this one, newest first. */
+  pageOfSession(query: {
+    sessionKey: string;
+    after: Pick<RunRow, 'acceptedAt' | 'seq'> | undefined;
+    limit: number;
+  }): Promise<RunRow[]>;
+  /** Runs in one state strictly after `cursor`, newest first. */
+  pageOfState(query: {
+    state: RunState;
+    cursor: RunCursor | undefined;
+    limit: number;
+  }): Promise<RunRow[]>;
   countByState(): Promise<Record<string, number>>;
 }
 export interface RunWrites extends RunReads {
@@ -185,6 +216,8 @@ export interface LaneWrites extends LaneReads {
    * first): sets the owner and raises the epoch. `undefined` when none is ready.
    */
   claimNext(query: { runClass: RunClass; owner: string }): Promise<LaneRow | undefined>;
+  /** Returns the lane, whoever owns it, and keeps others from changing it until the unit ends. */
+  hold(sessionKey: string): Promise<LaneRow | undefined>;
   /** Returns the lane when it is still at this owner and epoch; throws `fenced` when it is not. */
   lock(fence: LaneFence): Promise<LaneRow>;
   setCurrent(fence: LaneFence, currentRunId: string, state: SessionState): Promise<void>;
@@ -222,12 +255,14 @@ export interface ToolCallId {
 
 export interface WaitReads {
   get(waitId: string): Promise<WaitRow | undefined>;
-  /** The open wait of the run that holds this lane. */
-  openOfLane(waiterKey: string): Promise<WaitRow | undefined>;
+  /** The open waits of the run that holds this lane. */
+  openOfLane(waiterKey: string): Promise<WaitRow[]>;
 }
 export interface WaitWrites extends WaitReads {
   insert(row: WaitRow): Promise<void>;
   end(waitId: string, state: Exclude<WaitRow['state'], 'open'>, at: number): Promise<void>;
+  /** Ends the open waits of a lane because this message came into it. */
+  interruptLane(waiterKey: string, byRunId: string, at: number): Promise<void>;
   /** Ends every open wait of a run that has ended. */
   endOfRun(waiterRunId: string, at: number): Promise<void>;
 }
@@ -238,6 +273,8 @@ export interface ExchangeReads {
   dueAfterRun(requesterRunId: string): Promise<ExchangeRow[]>;
   /** Exchanges of the pair (either direction) that have not ended. */
   openOfPair(a: string, b: string): Promise<ExchangeRow[]>;
+  /** Exchanges of a session, on either side, that have not ended. */
+  openOf(sessionKey: string): Promise<ExchangeRow[]>;
 }
 export interface ExchangeWrites extends ExchangeReads {
   insert(row: ExchangeRow): Promise<void>;

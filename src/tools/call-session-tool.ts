@@ -9,7 +9,13 @@ import type { Logger } from '../util/logger.ts';
 /** The use cases behind the session tools. */
 export type SessionToolServices = Pick<
   Services,
-  'listSessions' | 'readHistory' | 'sendMessage' | 'spawnSession' | 'listAgents'
+  | 'listSessions'
+  | 'readHistory'
+  | 'sendMessage'
+  | 'spawnSession'
+  | 'listAgents'
+  | 'waitForSessions'
+  | 'stopSession'
 >;
 export interface SessionToolCall {
   tool: SessionToolName;
@@ -56,6 +62,14 @@ function dispatch(services: SessionToolServices, call: SessionToolCall): Promise
       );
     case 'agents_list':
       return answer(parseToolArgs(tool, args), () => services.listAgents(caller));
+    case 'sessions_wait':
+      return answer(parseToolArgs(tool, args), (parsed) =>
+        services.waitForSessions(caller, parsed),
+      );
+    case 'sessions_stop':
+      return answer(parseToolArgs(tool, args), (parsed) =>
+        services.stopSession(withKeyOf(caller, parsed), parsed),
+      );
   }
 }
 

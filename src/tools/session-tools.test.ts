@@ -32,6 +32,8 @@ function servicesOf(world: SessionWorld, calls: SessionCaller[] = []): SessionTo
     listSessions: (caller, args) => listSessions(world.context, caller, args),
     readHistory: (caller, args) => readHistory(world.context, caller, args),
     listAgents: (caller) => Promise.resolve(listAgents(world.context, caller)),
+    waitForSessions: () => Promise.reject(new Error('not waited here')),
+    stopSession: () => Promise.reject(new Error('nothing is stopped here')),
     sendMessage: (caller) => {
       calls.push(caller);
       return Promise.resolve({ status: 'accepted', runId: 'r' });

@@ -176,10 +176,10 @@ function withUnknownEdit(story: Story): Story {
   return { ...story, transcripts: { ...story.transcripts, [key]: changed } };
 }
 
-/** A run whose time was up says nothing; whether it says so depends on whether it was going. */
+/** A run whose time was up, or that was stopped, says nothing; whether it says so depends on whether it was going. */
 function withoutEmptyTexts(story: Story): Story {
   const transcripts = Object.entries(story.transcripts).map(
-    ([key, lines]) => [key, lines.filter((line) => line !== 'message assistant: ')] as const,
+    ([key, lines]) => [key, lines.filter((line) => !line.endsWith(' assistant: '))] as const,
   );
   return { ...story, transcripts: Object.fromEntries(transcripts) };
 }

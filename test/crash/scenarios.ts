@@ -1,7 +1,15 @@
 /** What the tests of the crash table let a gateway do: each scenario can be asked for again under the same key. */
 import type { GatewayClient } from '../../src/client/gateway-client.ts';
 
-export type ScenarioName = 'send' | 'spawn' | 'door' | 'timeout' | 'slow' | 'patch';
+export type ScenarioName =
+  | 'send'
+  | 'spawn'
+  | 'door'
+  | 'timeout'
+  | 'slow'
+  | 'wait'
+  | 'stop'
+  | 'patch';
 
 export interface Scenario {
   /** Asks for it; again with the same key it is the same job. */
@@ -20,6 +28,25 @@ export const EDITED_FILE = 'edited.txt';
 /** Returns a script line that plans these calls in one message. */
 export function callTools(...calls: [name: string, args: Record<string, unknown>][]): string {
   return `TOOLS: ${JSON.stringify(calls.map(([name, args]) => ({ name, args })))}`;
+}
+
+const SCOUT = 'agent:scout:main';
+
+const spawnAndSleep = chatSend(
+  `${callTools(['sessions_spawn', { task: 'SLEEP: 60000\nSAY: never' }])}\nSLEEP: 60000\nSAY: never`,
+);
+
+/** Resolves with the child of the run once it is going; with undefined when the run has ended. */
+async function childOf(client: GatewayClient, runId: string): Promise<string | undefined> {
+  for (;;) {
+    const run = await client.request('runs.get', { runId });
+    if (run['messageState'] === 'done') return undefined;
+    const { runs } = await client.request<{ runs: Record<string, unknown>[] }>('runs.list', {
+      state: 'running',
+    });
+    const task = runs.find(({ purpose }) => purpose === 'task');
+    if (task !== undefined) return String(task['sessionKey']);
+  }
 }
 
 export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
@@ -64,6 +91,36 @@ export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
   slow: {
     ask: chatSend('SLEEP: 2100\nSAY: slow'),
     outcome: { status: 'ok', reply: 'slow' },
+  },
+  wait: {
+    ask: chatSend(
+      [
+        callTools(
+          [
+            'sessions_send',
+            { sessionKey: SCOUT, message: 'SLEEP: 200\nSAY: 1', timeoutSeconds: 0 },
+          ],
+          ['sessions_send', { sessionKey: SCOUT, message: 'SAY: 2', timeoutSeconds: 0 }],
+        ),
+        callTools(['sessions_wait', { sessionKeys: [SCOUT], timeoutSeconds: 60 }]),
+        'SAY: all in',
+      ].join('\n'),
+    ),
+    outcome: { status: 'ok', reply: 'all in' },
+  },
+  stop: {
+    ask: async (client) => {
+      const { runId } = await spawnAndSleep(client);
+      const childKey = await childOf(client, String(runId));
+      if (childKey !== undefined) {
+        const message = { message: 'SAY: more', idempotencyKey: `${KEY}-more` };
+        await client.request('chat.send', { sessionKey: childKey, ...message });
+      }
+      await client.request('runs.stop', { sessionKey: 'main' });
+      return { runId: String(runId) };
+    },
+    outcome: { status: 'error' },
+    hasLooseText: true,
   },
   patch: {
     ask: (client) =>

@@ -57,7 +57,7 @@ export function withoutTokens(story: Story): Story {
     JSON.stringify(story)
       .replaceAll(/\d+\+\d+ tokens/g, '# tokens')
       .replaceAll(/\S+ in context/g, '# in context')
-      .replaceAll(/tokens \d+ \(in \d+ \/ out \d+\)/g, 'tokens #'),
+      .replaceAll(/tokens (n\/a|\d+ \(in \d+ \/ out \d+\))/g, 'tokens #'),
   ) as Story;
 }
 
@@ -98,9 +98,13 @@ const LOOSE: [string, string][] = [
   ],
   [
     'message not in a transcript',
-    "select input_id from inputs where kind not in ('note', 'announce') and state <> 'appended'",
+    "select input_id from inputs where kind not in ('note', 'announce') and state not in ('appended', 'dropped')",
   ],
-  ['tool call not finished', "select * from tool_calls where state <> 'finished'"],
+  [
+    'tool call not finished',
+    `select * from tool_calls where state <> 'finished'
+      and run_id not in (select run_id from runs where state = 'aborted')`,
+  ],
   ['open wait', "select * from waits where state = 'open'"],
   ['open exchange', "select * from exchanges where state <> 'done' or ended_at is null"],
   ['child not settled', "select * from spawns where state <> 'settled' or settled_at is null"],
@@ -111,6 +115,7 @@ const LOOSE: [string, string][] = [
     `select runs.run_id, count(entries.seq) as messages from runs
       left join entries on entries.run_id = runs.run_id and entries.role = 'user'
         and json_extract(entries.json, '$.content[0].text') = (select text from inputs where input_id = runs.run_id)
+      where runs.run_id not in (select input_id from inputs where state = 'dropped')
       group by runs.run_id having messages <> 1`,
   ],
 ];

@@ -113,5 +113,9 @@ export function makeStateDir(
 /** Agents main and scout that may reach each other. */
 export const CRASH_CONFIG = {
   agents: { list: [{ id: 'main', default: true }, { id: 'scout' }] },
-  tools: { sessions: { visibility: 'all' }, agentToAgent: { enabled: true } },
+  tools: {
+    allow: ['*', 'sessions_wait'],
+    sessions: { visibility: 'all' },
+    agentToAgent: { enabled: true },
+  },
 };

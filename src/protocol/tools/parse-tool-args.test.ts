@@ -128,6 +128,16 @@ const REFUSED: [SessionToolName, unknown, RegExp][] = [
   ],
   ['sessions_spawn', { task: 't', to: 'x' }, /unknown parameter "to".*requester's chat/],
   ['sessions_spawn', { task: 't', modle: 'x' }, /nearest: "model"/],
+  ['sessions_wait', {}, /needs runIds or sessionKeys/],
+  ['sessions_wait', { runIds: 'r' }, /runIds of sessions_wait must be a list of runIds/],
+  [
+    'sessions_wait',
+    { runIds: ['r'], mode: 'first' },
+    /mode of sessions_wait must be "any" or "all"/,
+  ],
+  ['sessions_wait', { runIds: ['r'], timeout: 5 }, /nearest: "timeoutSeconds"/],
+  ['sessions_stop', {}, /needs sessionKey: give exactly one of sessionKey .* and runId/],
+  ['sessions_stop', { sessionKey: 'k', runId: 'r' }, /together with runId/],
   ['agents_list', { all: true }, /agents_list takes no parameters; got "all"/],
 ];
 

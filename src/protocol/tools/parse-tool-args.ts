@@ -7,6 +7,9 @@ import {
   sessionsListArgs,
   sessionsSendArgs,
   sessionsSpawnArgs,
+  sessionsStopArgs,
+  sessionsWaitArgs,
+  WAIT_TARGETS_MAX,
 } from './session-tools.ts';
 import type {
   SessionToolName,
@@ -14,6 +17,8 @@ import type {
   SessionsListArgs,
   SessionsSendArgs,
   SessionsSpawnArgs,
+  SessionsStopArgs,
+  SessionsWaitArgs,
 } from './session-tools.ts';
 
 /** The checked arguments of each session tool. */
@@ -23,6 +28,8 @@ export interface SessionToolArgs {
   sessions_send: SessionsSendArgs;
   sessions_spawn: SessionsSpawnArgs;
   agents_list: Record<never, never>;
+  sessions_wait: SessionsWaitArgs;
+  sessions_stop: SessionsStopArgs;
 }
 export type ParsedToolArgs<Name extends SessionToolName> =
   | { ok: true; args: SessionToolArgs[Name] }
@@ -34,6 +41,8 @@ const SCHEMAS: { [Name in SessionToolName]: z.ZodObject } = {
   sessions_send: sessionsSendArgs,
   sessions_spawn: sessionsSpawnArgs,
   agents_list: agentsListArgs,
+  sessions_wait: sessionsWaitArgs,
+  sessions_stop: sessionsStopArgs,
 };
 
 /** Documented, without support yet: refused by name, never ignored (A3). */
@@ -74,8 +83,7 @@ export function parseToolArgs<Name extends SessionToolName>(
   if (!parsed.success) return { ok: false, error: describeIssue(tool, given, parsed.error) };
   // the schema of the table is the one that the type of this tool was inferred from
   const args = parsed.data as SessionToolArgs[Name];
-  const misaddressed =
-    tool === 'sessions_send' ? addressError(args as SessionsSendArgs) : undefined;
+  const misaddressed = addressErrorOf(tool, args);
   return misaddressed === undefined ? { ok: true, args } : { ok: false, error: misaddressed };
 }
 
@@ -138,7 +146,35 @@ function show(value: unknown): string {
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
 }
 
-function addressError(args: SessionsSendArgs): string | undefined {
+function addressErrorOf(tool: SessionToolName, args: object): string | undefined {
+  switch (tool) {
+    case 'sessions_send':
+      return sendAddressError(args as SessionsSendArgs);
+    case 'sessions_wait':
+      return waitTargetsError(args as SessionsWaitArgs);
+    case 'sessions_stop':
+      return stopTargetError(args as SessionsStopArgs);
+    default:
+      return undefined;
+  }
+}
+
+function waitTargetsError({ runIds = [], sessionKeys = [] }: SessionsWaitArgs): string | undefined {
+  const count = runIds.length + sessionKeys.length;
+  if (count === 0) return 'sessions_wait needs runIds or sessionKeys: what to wait for';
+  if (count <= WAIT_TARGETS_MAX) return undefined;
+  return `sessions_wait got ${count} runs and sessions; at most ${WAIT_TARGETS_MAX} in one call`;
+}
+
+function stopTargetError({ sessionKey, runId }: SessionsStopArgs): string | undefined {
+  const hint = 'give exactly one of sessionKey (stops its current run) and runId';
+  if (sessionKey === undefined && runId === undefined)
+    return `sessions_stop needs sessionKey: ${hint}`;
+  if (sessionKey === undefined || runId === undefined) return undefined;
+  return `sessions_stop got sessionKey together with runId: ${hint}`;
+}
+
+function sendAddressError(args: SessionsSendArgs): string | undefined {
   const { sessionKey, label, agentId } = args;
   const hint =
     'give exactly one of sessionKey (a key or sessionId), label (with agentId to narrow it), agentId (its main session)';

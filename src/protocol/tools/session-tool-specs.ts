@@ -5,6 +5,8 @@ import {
   sessionsListArgs,
   sessionsSendArgs,
   sessionsSpawnArgs,
+  sessionsStopArgs,
+  sessionsWaitArgs,
 } from './session-tools.ts';
 import type { SessionToolName } from './session-tools.ts';
 
@@ -79,6 +81,21 @@ const TEXTS: Record<SessionToolName, { description: string; parameters: Record<s
       description: 'List the agent ids that sessions_spawn may target.',
       parameters: {},
     },
+    sessions_wait: {
+      description:
+        'Wait until runs end and get their replies. pending: still going; wait again or do without.',
+      parameters: {
+        runIds: '',
+        sessionKeys: 'the newest run of each session',
+        mode: 'default all',
+        timeoutSeconds: 'default 30, max 3600; 0 = look only',
+      },
+    },
+    sessions_stop: {
+      description:
+        'Stop a run and everything it started. Give one: sessionKey (its current run) or runId.',
+      parameters: { sessionKey: 'key or sessionId', runId: '' },
+    },
   };
 
 const SCHEMAS: Record<SessionToolName, z.ZodObject> = {
@@ -87,6 +104,8 @@ const SCHEMAS: Record<SessionToolName, z.ZodObject> = {
   sessions_send: sessionsSendArgs,
   sessions_spawn: sessionsSpawnArgs,
   agents_list: agentsListArgs,
+  sessions_wait: sessionsWaitArgs,
+  sessions_stop: sessionsStopArgs,
 };
 
 /**

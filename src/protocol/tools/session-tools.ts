@@ -1,5 +1,5 @@
 /**
- * The five session tools as they cross a boundary: argument schemas and the shapes of the answers.
+ * The session tools as they cross a boundary: argument schemas and the shapes of the answers.
  * Texts for the model are in `session-tool-specs.ts`, checking with clear errors in `parse-tool-args.ts`.
  */
 import { z } from 'zod';
@@ -21,14 +21,18 @@ export const SESSION_TOOL_NAMES = [
   'sessions_send',
   'sessions_spawn',
   'agents_list',
+  'sessions_wait',
+  'sessions_stop',
 ] as const;
 export type SessionToolName = (typeof SESSION_TOOL_NAMES)[number];
 
 export const LIST_LIMIT_MAX = 200;
 export const LIST_MESSAGES_MAX = 20;
 export const HISTORY_LIMIT_MAX = 1000;
+/** runs that one call may wait for */
+export const WAIT_TARGETS_MAX = 100;
 /** seconds */
-const SEND_TIMEOUT_MAX = 3600;
+const WAIT_TIMEOUT_MAX = 3600;
 
 /** What each parameter accepts, in words for the error text. */
 export const parameterRules = z.registry<{ rule: string }>();
@@ -57,6 +61,16 @@ const countUpTo = (max: number) =>
       .transform((count) => Math.min(count, max))
       .exactOptional(),
   );
+const waitSeconds = () =>
+  ruled(
+    'a number of seconds, 0 or more',
+    z
+      .number()
+      .min(0)
+      .transform((seconds) => Math.min(seconds, WAIT_TIMEOUT_MAX))
+      .exactOptional(),
+  );
+const names = (what: string) => ruled(`a list of ${what}`, z.array(name).exactOptional());
 const flag = () => ruled('true or false', z.boolean().exactOptional());
 const words = () => ruled('a text that is not blank', z.string().regex(/\S/));
 
@@ -109,14 +123,7 @@ export const sessionsSendArgs = z.strictObject({
   label: optionalName(),
   agentId: optionalAgentId(),
   message: words(),
-  timeoutSeconds: ruled(
-    'a number of seconds, 0 or more',
-    z
-      .number()
-      .min(0)
-      .transform((seconds) => Math.min(seconds, SEND_TIMEOUT_MAX))
-      .exactOptional(),
-  ),
+  timeoutSeconds: waitSeconds(),
   mode: ruled('"run" or "note"', z.enum(['run', 'note']).exactOptional()),
   maxTurns: ruled('a whole number from 0 to 5', z.int().min(0).max(5).exactOptional()),
   idempotencyKey: optionalName(),
@@ -149,6 +156,23 @@ export type SessionsSpawnArgs = z.output<typeof sessionsSpawnArgs>;
 
 /** `agents_list` takes nothing. */
 export const agentsListArgs = z.strictObject({});
+
+/** Arguments of `sessions_wait` (A20); `parseToolArgs` checks that something is waited for. */
+export const sessionsWaitArgs = z.strictObject({
+  runIds: names('runIds'),
+  sessionKeys: names('session keys or sessionIds'),
+  mode: ruled('"any" or "all"', z.enum(['any', 'all']).exactOptional()),
+  timeoutSeconds: waitSeconds(),
+});
+export type SessionsWaitArgs = z.output<typeof sessionsWaitArgs>;
+
+/** Arguments of `sessions_stop` (A20). Exactly one is given; `parseToolArgs` checks it. */
+export const sessionsStopArgs = z.strictObject({
+  sessionKey: optionalName(),
+  runId: optionalName(),
+  idempotencyKey: optionalName(),
+});
+export type SessionsStopArgs = z.output<typeof sessionsStopArgs>;
 
 /** A call that had no effect: bad arguments or an unknown target (`error`), or a rule that refused it (`forbidden`). */
 export interface ToolRefusal {
@@ -279,3 +303,37 @@ export interface AgentsListed {
   agents: { id: string; name?: string; configured: boolean }[];
 }
 export type AgentsListAnswer = AgentsListed | ToolRefusal;
+
+/** One run that a wait was for, in the words of `sessions_send`. */
+export interface WaitedRun {
+  runId: string;
+  sessionKey: string;
+  status: 'ok' | 'error' | 'timeout';
+  outcome: RunOutcome;
+  reply?: string;
+  /** the reply is longer; `sessions_history` has it */
+  replyTruncated?: true;
+  /** it ended `ok` without visible text */
+  noReply?: true;
+  error?: string;
+}
+export interface SessionsWaited {
+  /** `ok`: what the mode asks for has ended; `partial`: some have, or a message came in; `timeout`: none has */
+  status: 'ok' | 'partial' | 'timeout';
+  done: WaitedRun[];
+  pending: {
+    runId: string;
+    sessionKey: string;
+    messageState: 'queued' | 'running' | 'waiting';
+  }[];
+  /** a message came in for the session that waits */
+  interruptedBy?: { kind: string; runId: string };
+}
+export type SessionsWaitAnswer = SessionsWaited | ToolRefusal;
+
+export interface SessionsStopped {
+  status: 'ok';
+  /** sessions in which a run was stopped, as far as the caller may see them */
+  stopped: string[];
+}
+export type SessionsStopAnswer = SessionsStopped | ToolRefusal;

@@ -23,6 +23,7 @@ import { keySettings } from '../sessions/key-settings.ts';
 import { lookUpMain, lookUpSession, type LookUp } from '../sessions/look-up-session.ts';
 import { isChatRoute, routeOf, sendPolicyOf } from '../delivery/outbox.ts';
 import { ensureSession } from '../sessions/session-rows.ts';
+import { interruptWaits } from '../runs/wait-in-run.ts';
 import type { AcceptMessage, Accepted } from '../services.ts';
 
 /** Accepts the message, or returns the first acceptance under its key. Rejects with what was wrong, before any effect. */
@@ -84,6 +85,7 @@ async function acceptNew(
     ...(reply === undefined ? {} : { route: reply }),
     timeoutMs: request.timeoutMs ?? config.agents.defaults.timeoutSeconds * 1000,
   });
+  await interruptWaits(tx, { sessionKey: session.key, byRunId: runId });
   return {
     runId,
     sessionKey: session.key,

@@ -27,7 +27,8 @@ import {
 import { ensureSession } from '../sessions/session-rows.ts';
 import { lockCaller } from '../runs/lock-caller.ts';
 import { openExchange } from '../exchange/open-exchange.ts';
-import { awaitReply, openWait } from '../runs/wait-in-run.ts';
+import { openWait } from '../runs/wait-in-run.ts';
+import { awaitReply } from './await-reply.ts';
 
 const DEFAULT_TIMEOUT_SECONDS = 30;
 
@@ -205,8 +206,8 @@ async function openWaitOf(
   if (order.timeoutMs === 0 || order.args.mode === 'note') return undefined;
   return openWait(tx, services, {
     caller: order.caller,
-    targetRunId: runId,
-    targetKey: target.key,
+    targets: [{ runId, key: target.key }],
+    mode: 'all',
     timeoutMs: order.timeoutMs,
   });
 }

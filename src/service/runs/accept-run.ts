@@ -154,5 +154,7 @@ function toRunRow(run: NewRun, at: { seq: number; now: number }): RunRow {
     costUsd: null,
     usageKnown: false,
     mergedInto: null,
+    stoppedBy: null,
+    stopKey: null,
   };
 }

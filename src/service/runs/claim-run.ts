@@ -1,5 +1,6 @@
 /** Claiming: a free lane gets an owner, and its next message enters the transcript in the same transaction (A12). */
 import { randomUUID } from 'node:crypto';
+import { isOutcome, moveRun, stoppedText } from '../../core/run-state.ts';
 import { parseStoredObject } from '../../core/stored-message.ts';
 import { must } from '../../util/assert.ts';
 import type { Provenance, UserMessage } from '../../protocol/message.ts';
@@ -17,7 +18,7 @@ export interface ClaimedRun {
   /** 1 for the first attempt, more after a crash */
   attempt: number;
   /** set when the run must end without another attempt */
-  verdict: { state: 'timeout' | 'error'; error: string } | undefined;
+  verdict: { state: 'timeout' | 'error' | 'aborted'; error: string } | undefined;
 }
 
 /** Most notes that one turn takes in; the rest joins the turn after. */
@@ -47,7 +48,13 @@ async function claimOfClass(
     if (lane === undefined) return undefined;
     const fence = { sessionKey: lane.sessionKey, owner: context.bootId, epoch: lane.epoch };
     if (lane.currentRunId !== null) {
-      return resumeRun(tx, context, { runId: lane.currentRunId, fence });
+      const run = await tx.runs.get(lane.currentRunId);
+      if (run !== undefined && !isOutcome(run.state)) {
+        return resumeRun(tx, context, { run, fence });
+      }
+      // A lane that holds a run which has ended would be claimed for ever (BR-007).
+      await tx.lanes.release(fence, tx.now);
+      continue;
     }
     const queued = await tx.runs.nextQueued(lane.sessionKey);
     if (queued !== undefined) return startRun(tx, context, { queued, fence });
@@ -80,7 +87,7 @@ async function startRun(
   }
   const deadlineAt = queued.timeoutMs > 0 ? tx.now + queued.timeoutMs : null;
   const started = {
-    state: 'running',
+    state: moveRun(queued, { type: 'claim' }),
     sessionId: session.sessionId,
     startedAt: tx.now,
     deadlineAt,
@@ -96,21 +103,26 @@ async function startRun(
 async function resumeRun(
   tx: WriteTx,
   context: RunContext,
-  { runId, fence }: { runId: string; fence: LaneFence },
+  { run, fence }: { run: RunRow; fence: LaneFence },
 ): Promise<ClaimedRun> {
-  const run = must(await tx.runs.get(runId), `lane ${fence.sessionKey} holds unknown run ${runId}`);
+  const { runId } = run;
   const session = must(await tx.sessions.get(run.sessionKey), `run ${runId} has no session`);
-  await tx.runs.update(runId, { state: 'running' });
+  const state = moveRun(run, { type: 'claim' });
+  await tx.runs.update(runId, { state });
   await tx.lanes.setCurrent(fence, runId, 'running');
+  const verdict = resumeVerdict(context, run);
+  return { run: { ...run, state }, session, fence, attempt: run.attempts + 2, verdict };
+}
+
+/** Why a run that was interrupted does not go on. */
+function resumeVerdict(context: RunContext, run: RunRow): ClaimedRun['verdict'] {
+  if (run.stoppedBy !== null) return { state: 'aborted', error: stoppedText(run.stoppedBy) };
   const { maxAttempts } = context.config().recovery;
-  const verdict =
-    run.attempts >= maxAttempts
-      ? {
-          state: 'error' as const,
-          error: `interrupted ${run.attempts} times without progress (recovery.maxAttempts ${maxAttempts}); send the message again if it is still wanted`,
-        }
-      : expiredVerdict(context, run);
-  return { run: { ...run, state: 'running' }, session, fence, attempt: run.attempts + 2, verdict };
+  if (run.attempts < maxAttempts) return expiredVerdict(context, run);
+  return {
+    state: 'error',
+    error: `interrupted ${run.attempts} times without progress (recovery.maxAttempts ${maxAttempts}); send the message again if it is still wanted`,
+  };
 }
 
 /** Work whose time was up before this process could go on with it ends `timeout`, reported once (A12, A16). */

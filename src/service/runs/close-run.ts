@@ -3,6 +3,7 @@
  * lane and every follow-up are one step; nothing that follows a run is a promise in memory.
  */
 import { randomUUID } from 'node:crypto';
+import { moveRun, stoppedText } from '../../core/run-state.ts';
 import { isReplySkip, visibleText } from '../../core/silence.ts';
 import type { AssistantMessage } from '../../protocol/message.ts';
 import { textOf } from '../../protocol/message.ts';
@@ -62,6 +63,9 @@ async function writeOutcome(
 ): Promise<RunRow> {
   const { runId, sessionKey } = claimed.run;
   const { message } = end;
+  const before = must(await tx.runs.get(runId), `run ${runId} vanished`);
+  // A stop that was answered holds, also when the run had come to its end by itself meanwhile.
+  const state = moveRun(before, { type: 'end', outcome: end.state });
   if (message !== undefined) {
     await tx.entries.append({
       sessionId: claimed.run.sessionId ?? claimed.session.sessionId,
@@ -75,10 +79,10 @@ async function writeOutcome(
     await addUsage(tx, { runId, message, isPriced: isPriced(context, message) });
   }
   await tx.runs.update(runId, {
-    state: end.state,
+    state,
     endedAt: tx.now,
     reply: message === undefined ? '' : visibleText(textOf(message)).text,
-    error: end.error ?? null,
+    error: before.stoppedBy === null ? (end.error ?? null) : stoppedText(before.stoppedBy),
     attempts: 0,
   });
   await tx.waits.endOfRun(runId, tx.now);

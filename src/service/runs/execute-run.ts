@@ -3,8 +3,10 @@
  * one outcome, or is left to its lane's next owner.
  */
 import type { AgentRuntime, Turn, TurnHost } from '../../agent/runtime.ts';
+import { isOutcome, stoppedText } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { AssistantMessage, ToolResultMessage } from '../../protocol/message.ts';
+import { must } from '../../util/assert.ts';
 import { MAX_TIMER_MS } from '../../util/clock.ts';
 import type { ActiveRun } from './active-runs.ts';
 import { type AttemptCounter, startAttemptCounter } from './attempt-counter.ts';
@@ -50,16 +52,35 @@ async function endOf(
   context: RunContext,
   { active, claimed }: { active: ActiveRun; claimed: ClaimedRun },
 ): Promise<RunEnd | 'left'> {
-  if (claimed.verdict !== undefined) return { ...claimed.verdict, message: undefined };
+  const verdict = claimed.verdict ?? (await stopBefore(context, claimed));
+  if (verdict !== undefined) return { ...verdict, message: undefined };
   const counter = startAttemptCounter(context, active);
-  const played = await raceAbort(active, () => play(context, { active, claimed, counter }));
+  const streamed: Streamed = { partial: undefined };
+  const played = await raceAbort(active, () =>
+    play(context, { active, claimed, counter, streamed }),
+  );
   counter.stop();
   if (active.cause() === 'drain') {
     await counter.leave();
     return 'left';
   }
   if (played.kind === 'failed' && isFenced(played.error)) throw played.error;
-  return toEnd(context, { active, claimed, played });
+  return toEnd(context, { active, claimed, played, streamed });
+}
+
+/** A stop that was committed before the run was registered here has told nobody. */
+async function stopBefore(
+  context: RunContext,
+  { run }: ClaimedRun,
+): Promise<ClaimedRun['verdict']> {
+  const row = await context.store.read((tx) => tx.runs.get(run.runId));
+  if (row === undefined || row.stoppedBy === null) return undefined;
+  return { state: 'aborted', error: stoppedText(row.stoppedBy) };
+}
+
+/** What of the message under way has been shown: all that is left of it when the runtime gives nothing back. */
+interface Streamed {
+  partial: AssistantMessage | undefined;
 }
 
 type Played =
@@ -88,10 +109,16 @@ async function raceAbort(
 
 function toEnd(
   context: RunContext,
-  { active, claimed, played }: { active: ActiveRun; claimed: ClaimedRun; played: Played },
+  {
+    active,
+    claimed,
+    played,
+    streamed,
+  }: { active: ActiveRun; claimed: ClaimedRun; played: Played; streamed: Streamed },
 ): RunEnd {
-  const message = played.kind === 'message' ? played.message : undefined;
   const cause = active.cause();
+  const left = cause === undefined ? undefined : streamed.partial;
+  const message = played.kind === 'message' ? played.message : left;
   if (cause === 'timeout') {
     return { state: 'timeout', message, error: timeoutText(claimed.run.timeoutMs) };
   }
@@ -108,7 +135,12 @@ function toEnd(
 
 async function play(
   context: RunContext,
-  { active, claimed, counter }: { active: ActiveRun; claimed: ClaimedRun; counter: AttemptCounter },
+  {
+    active,
+    claimed,
+    counter,
+    streamed,
+  }: { active: ActiveRun; claimed: ClaimedRun; counter: AttemptCounter; streamed: Streamed },
 ): Promise<AssistantMessage> {
   const disarm = armDeadline(context, active, claimed.run.deadlineAt);
   try {
@@ -117,7 +149,7 @@ async function play(
     const isChanged = await finishInterruptedCalls(context, played);
     const { turn } = isChanged ? await buildTurn(context, claimed) : built;
     const runtime = context.runtimeFor(turn.model.provider);
-    return await runTurn(context, { played, runtime, turn });
+    return await runTurn(context, { played, runtime, turn, streamed });
   } finally {
     disarm();
   }
@@ -165,7 +197,12 @@ async function finishInterruptedCalls(context: RunContext, played: PlayedRun): P
 
 async function runTurn(
   context: RunContext,
-  { played, runtime, turn }: { played: PlayedRun; runtime: AgentRuntime; turn: Turn },
+  {
+    played,
+    runtime,
+    turn,
+    streamed,
+  }: { played: PlayedRun; runtime: AgentRuntime; turn: Turn; streamed: Streamed },
 ): Promise<AssistantMessage> {
   const { runId, sessionKey } = turn;
   let text = '';
@@ -174,16 +211,37 @@ async function runTurn(
     delta: (delta) => {
       if (delta === '') return;
       text += delta;
+      streamed.partial = partialMessage(turn, {
+        text,
+        kind: runtime.kind,
+        at: context.clock.now(),
+      });
       context.events.emit({ type: 'delta', runId, sessionKey, delta, text, replace });
       replace = false;
     },
     toolCalls: async (message): Promise<ToolResultMessage[]> => {
       text = '';
+      streamed.partial = undefined;
       return performToolCalls(context, played, message);
     },
   };
   mustHoldLease(context.store);
   return runtime.runTurn(turn, host, played.active.signal);
+}
+
+function partialMessage(
+  { model }: Turn,
+  { text, kind, at }: { text: string; kind: string; at: number },
+): AssistantMessage {
+  return {
+    role: 'assistant',
+    content: [{ type: 'text', text }],
+    api: kind,
+    provider: model.provider,
+    model: model.id,
+    stopReason: 'aborted',
+    timestamp: at,
+  };
 }
 
 function tell(context: RunContext, { closed, end }: { closed: ClosedRun; end: RunEnd }): void {
@@ -192,10 +250,10 @@ function tell(context: RunContext, { closed, end }: { closed: ClosedRun; end: Ru
     type: 'ended',
     runId: run.runId,
     sessionKey: run.sessionKey,
-    state: end.state,
+    state: must(isOutcome(run.state) ? run.state : undefined, `run ${run.runId} goes on`),
     ...(end.message === undefined ? {} : { message: end.message }),
     reply,
-    ...(end.error === undefined ? {} : { error: end.error }),
+    ...(run.error === null ? {} : { error: run.error }),
     ...(run.startedAt === null ? {} : { startedAt: run.startedAt }),
     endedAt: run.endedAt ?? context.clock.now(),
     delivered,

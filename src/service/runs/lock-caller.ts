@@ -4,7 +4,7 @@ import { GatewayError } from '../../protocol/errors.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { RunServices } from '../context.ts';
 
-/** Locks the lane of the run that calls, so that one that was replaced meanwhile accepts nothing. Throws `fenced`. */
+/** Locks the lane of the run that calls, so that one that was replaced or stopped meanwhile accepts nothing. Throws `fenced` or `unavailable`. */
 export async function lockCaller(
   tx: WriteTx,
   { activeRuns }: Pick<RunServices, 'activeRuns'>,
@@ -16,4 +16,11 @@ export async function lockCaller(
     throw new GatewayError('fenced', `run ${run.runId} has ended; it can send nothing more`);
   }
   await tx.lanes.lock(active.fence);
+  const row = await tx.runs.get(run.runId);
+  if (row !== undefined && row.stoppedBy !== null) {
+    throw new GatewayError(
+      'unavailable',
+      `run ${run.runId} was stopped; it can start nothing more`,
+    );
+  }
 }

@@ -1,14 +1,14 @@
-/** Wakes whoever waits for a run to end. Wakes are hints; the row is the truth. */
+/** Wakes whoever waits for runs to end. Wakes are hints; the row is the truth. */
 import type { Store } from '../../store/store.ts';
 
 export interface RunSubscription {
-  /** Resolves when the run has changed since the last call, after `delayMs`, or when the signal aborts; never rejects. */
+  /** Resolves when one of the runs has changed since the last call, after `delayMs`, or when the signal aborts; never rejects. */
   next(options: { delayMs: number; signal: AbortSignal | undefined }): Promise<void>;
   close(): void;
 }
 
 export interface RunWatch {
-  subscribe(runId: string): RunSubscription;
+  subscribe(runIds: readonly string[]): RunSubscription;
   stop(): void;
 }
 
@@ -25,7 +25,7 @@ export function createRunWatch(store: Store): RunWatch {
   });
   return {
     stop,
-    subscribe: (runId) => {
+    subscribe: (runIds) => {
       const pending: { changed: boolean; wake: (() => void) | undefined } = {
         changed: false,
         wake: undefined,
@@ -34,13 +34,17 @@ export function createRunWatch(store: Store): RunWatch {
         pending.changed = true;
         pending.wake?.();
       };
-      const set = subscriptions.get(runId) ?? new Set();
-      subscriptions.set(runId, set.add(notify));
+      for (const runId of runIds) {
+        subscriptions.set(runId, (subscriptions.get(runId) ?? new Set()).add(notify));
+      }
       return {
         next: (options) => nextChange(pending, options),
         close: () => {
-          set.delete(notify);
-          if (set.size === 0) subscriptions.delete(runId);
+          for (const runId of runIds) {
+            const set = subscriptions.get(runId);
+            set?.delete(notify);
+            if (set?.size === 0) subscriptions.delete(runId);
+          }
         },
       };
     },

@@ -18,10 +18,23 @@ test('[RU2] a run that goes on after its wait takes the next slot before a new r
   assert.equal(slots.tryTake('main'), true);
   slots.give('main');
   assert.equal(slots.tryTake('main'), true, 'another run took the slot during the wait');
-  const resumed = slots.retake('main');
+  const resumed = slots.retake('main', new AbortController().signal);
   slots.give('main');
   assert.equal(slots.tryTake('main'), false, 'the free slot is promised');
   await resumed;
+  slots.give('main');
+  assert.equal(slots.tryTake('main'), true);
+});
+
+test('[SO11] a stopped run does not wait for a slot to end, and its slot is counted once', async () => {
+  const slots = createSlots(() => 1);
+  assert.equal(slots.tryTake('main'), true);
+  const stop = new AbortController();
+  const resumed = slots.retake('main', stop.signal);
+  stop.abort();
+  await resumed;
+  slots.give('main');
+  assert.equal(slots.tryTake('main'), false, 'the other run still has its slot');
   slots.give('main');
   assert.equal(slots.tryTake('main'), true);
 });

@@ -7,8 +7,8 @@ import type { RunClass } from '../../protocol/words.ts';
 export interface Slots {
   /** Takes a slot when one is free. */
   tryTake(runClass: RunClass): boolean;
-  /** Takes the next slot of the class, before any new run. */
-  retake(runClass: RunClass): Promise<void>;
+  /** Takes the next slot of the class, before any new run; at once when the signal aborts: the run only ends. */
+  retake(runClass: RunClass, signal: AbortSignal): Promise<void>;
   give(runClass: RunClass): void;
 }
 
@@ -24,10 +24,24 @@ export function createSlots(capOf: (runClass: RunClass) => number): Slots {
   };
   return {
     tryTake,
-    retake: (runClass) => {
+    retake: (runClass, signal) => {
       if (tryTake(runClass)) return Promise.resolve();
       return new Promise((resolve) => {
-        resuming.set(runClass, [...(resuming.get(runClass) ?? []), resolve]);
+        const queue = resuming.get(runClass) ?? [];
+        resuming.set(runClass, queue);
+        const takeAnyway = (): void => {
+          const at = queue.indexOf(resume);
+          if (at >= 0) queue.splice(at, 1);
+          used.set(runClass, usedOf(runClass) + 1);
+          resolve();
+        };
+        const resume = (): void => {
+          signal.removeEventListener('abort', takeAnyway);
+          resolve();
+        };
+        if (signal.aborted) return takeAnyway();
+        queue.push(resume);
+        signal.addEventListener('abort', takeAnyway, { once: true });
       });
     },
     give: (runClass) => {

@@ -1,8 +1,8 @@
-/** Waiting for the outcome of a run. The wait belongs to the server; the row decides (A9, A12, DESIGN 4). */
+/** Waiting for the outcome of runs. The wait belongs to the server; the rows decide (A9, A12, DESIGN 4). */
 import { isOutcome } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { InputRow, RunRow } from '../../store/rows.ts';
-import type { Store } from '../../store/store.ts';
+import type { ReadTx, Store } from '../../store/store.ts';
 import { type Clock, MAX_TIMER_MS } from '../../util/clock.ts';
 import { isNote } from './accept-run.ts';
 import type { RunWatch } from './run-watch.ts';
@@ -14,23 +14,56 @@ export interface WaitDeps {
   watch: RunWatch;
 }
 
-/** Returns the row as it is when the run has ended, the deadline has passed or the signal aborts. */
-export async function awaitRunEnd(
-  deps: WaitDeps,
-  wait: { runId: string; deadlineAt: number; signal?: AbortSignal | undefined },
-): Promise<RunRow> {
-  const subscription = deps.watch.subscribe(wait.runId);
+/** Which of several runs have to end. */
+export type WaitMode = 'any' | 'all';
+
+export interface RunsWait {
+  runIds: readonly string[];
+  mode: WaitMode;
+  deadlineAt: number;
+  signal?: AbortSignal | undefined;
+  /** the run that waits: its changes wake the wait as well, and this says whether one of them ends it */
+  waiter?: { runId: string; isInterrupted(tx: ReadTx): Promise<boolean> };
+}
+
+/**
+ * Returns the rows as they are when the mode is satisfied, the deadline has passed, the signal aborts
+ * or the waiter is interrupted.
+ */
+export async function awaitRuns(deps: WaitDeps, wait: RunsWait): Promise<RunRow[]> {
+  const { runIds, mode, waiter, signal } = wait;
+  const woken = waiter === undefined ? runIds : [...runIds, waiter.runId];
+  const subscription = deps.watch.subscribe(woken);
   try {
     for (;;) {
-      const run = await deps.store.read((tx) => tx.runs.get(wait.runId));
-      if (run === undefined) throw unknownRun(wait.runId);
+      const { runs, isInterrupted } = await deps.store.read(async (tx) => ({
+        runs: await readRuns(tx, runIds),
+        isInterrupted: (await waiter?.isInterrupted(tx)) ?? false,
+      }));
       const leftMs = wait.deadlineAt - deps.clock.now();
-      if (isOutcome(run.state) || leftMs <= 0 || (wait.signal?.aborted ?? false)) return run;
-      await subscription.next({ delayMs: Math.min(leftMs, MAX_TIMER_MS), signal: wait.signal });
+      const isOver = isInterrupted || leftMs <= 0 || (signal?.aborted ?? false);
+      if (isOver || isSatisfied(runs, mode)) return runs;
+      await subscription.next({ delayMs: Math.min(leftMs, MAX_TIMER_MS), signal });
     }
   } finally {
     subscription.close();
   }
+}
+
+/** True when as many of the runs have ended as the mode asks for. */
+export function isSatisfied(runs: readonly RunRow[], mode: WaitMode): boolean {
+  if (mode === 'all') return runs.every((run) => isOutcome(run.state));
+  return runs.length === 0 || runs.some((run) => isOutcome(run.state));
+}
+
+async function readRuns(tx: ReadTx, runIds: readonly string[]): Promise<RunRow[]> {
+  const runs: RunRow[] = [];
+  for (const runId of runIds) {
+    const run = await tx.runs.get(runId);
+    if (run === undefined) throw unknownRun(runId);
+    runs.push(run);
+  }
+  return runs;
 }
 
 /** `agent.wait`: answers at the end of the run or at the limit, from the first call or the tenth, before or after a restart. */
@@ -40,11 +73,13 @@ export async function waitForRun(
 ): Promise<RunWaitAnswer> {
   const input = await deps.store.read((tx) => tx.inputs.get(wait.runId));
   if (input !== undefined && isNote(input)) return noteAnswer(input);
-  const run = await awaitRunEnd(deps, {
-    runId: input?.runId ?? wait.runId,
+  const [run] = await awaitRuns(deps, {
+    runIds: [input?.runId ?? wait.runId],
+    mode: 'all',
     deadlineAt: deps.clock.now() + wait.timeoutMs,
     signal: wait.signal,
   });
+  if (run === undefined) throw unknownRun(wait.runId);
   return { ...answerOf(run, wait.timeoutMs), runId: wait.runId };
 }
 
@@ -94,7 +129,8 @@ function stillGoingText(state: 'queued' | 'running' | 'waiting', waitedMs: numbe
   return `no outcome within ${waitedMs / 1000} s (timeoutSeconds); the message was accepted and its run is still ${state}: do not send it again, wait for its runId or read sessions_history later`;
 }
 
-function unknownRun(runId: string): GatewayError {
+/** Returns the error for an id that no accepted message has. */
+export function unknownRun(runId: string): GatewayError {
   return new GatewayError(
     'not_found',
     `unknown runId ${runId}; use the runId of an accepted message`,

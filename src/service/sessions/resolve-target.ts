@@ -47,7 +47,7 @@ export async function resolveTarget(tx: ReadTx, query: TargetQuery): Promise<Tar
   if ('label' in query.address) return resolveLabel(tx, query, query.address);
   const found = await lookUp(tx, query, query.address);
   if (found.type === 'malformed') return { ok: false, status: 'error', error: found.error };
-  if (found.type === 'missing') return missing(query, found);
+  if (found.type === 'missing') return missingTarget(query, found);
   const target = await toTarget(tx, query, found);
   const decision = decide(query, target);
   if (!decision.allowed) return { ok: false, status: 'forbidden', error: decision.text };
@@ -83,7 +83,7 @@ async function resolveLabel(
     if (decide(query, target).allowed) visible.push(target);
   }
   const [only, second] = visible;
-  if (only === undefined) return missing(query, { what: `label "${label}"`, agentId: owner });
+  if (only === undefined) return missingTarget(query, { what: `label "${label}"`, agentId: owner });
   if (second === undefined) return only;
   const keys = visible.slice(0, 5).map((target) => target.shownKey);
   return {
@@ -118,11 +118,11 @@ function decide(query: TargetQuery, target: ResolvedTarget): AccessDecision {
   });
 }
 
-/** A5: named as missing only where the caller's level would show it. */
-function missing(
-  { config, caller }: TargetQuery,
+/** Returns the refusal for what is not there: named as missing only where the caller's level would show it (A5). */
+export function missingTarget(
+  { config, caller }: Pick<TargetQuery, 'config' | 'caller'>,
   { what, agentId }: { what: string; agentId: string | undefined },
-): TargetResolution {
+): Extract<TargetResolution, { ok: false }> {
   const { level, agentToAgent } = reachOf(config);
   const isShown = wouldShowPlace(level, {
     callerAgentId: caller.agentId,

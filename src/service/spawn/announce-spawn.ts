@@ -68,7 +68,8 @@ interface Settled {
 
 /** The text for the chat and the note for the requester's transcript are one step. */
 async function settle(tx: WriteTx, context: RunContext, settled: Settled): Promise<void> {
-  const { spawn, task } = settled;
+  const { spawn, task, turn } = settled;
+  const isStopped = task.state === 'aborted' || turn?.state === 'aborted';
   const announced = await announceReplyOf(tx, settled);
   if (!announced.isSkipped) {
     const text = await textFor(tx, context, { ...settled, announceReply: announced.text });
@@ -87,7 +88,7 @@ async function settle(tx: WriteTx, context: RunContext, settled: Settled): Promi
         runId: task.runId,
         text,
         key: `announce:${spawn.childKey}:${task.runId}`,
-        ...(task.state === 'aborted' ? { suppressedBy: 'stopped' } : {}),
+        ...(isStopped ? { suppressedBy: 'stopped' } : {}),
       });
       await acceptNote(tx, {
         inputId: `${task.runId}:result`,

@@ -26,6 +26,10 @@ export function followUpsContract(open: OpenHarness): void {
             open.map(({ exchangeId }) => exchangeId),
             ['x3', 'x2', 'x1'],
           );
+          const openOf = async (key: string) =>
+            (await tx.exchanges.openOf(key)).map(({ exchangeId }) => exchangeId).toSorted();
+          assert.deepEqual(await openOf('a'), ['x1', 'x2', 'x3', 'x5']);
+          assert.deepEqual(await openOf('c'), ['x5']);
         });
         const ended = { state: 'done', endReason: 'superseded', endedAt: 8 } as const;
         await store.write('end', (tx) => tx.exchanges.update('x1', ended));

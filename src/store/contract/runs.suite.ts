@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { RunRow } from '../rows.ts';
 import { input, type OpenHarness, run, wait, withStore } from './samples.suite.ts';
 
 export function runsContract(open: OpenHarness): void {
@@ -63,6 +64,8 @@ export function runsContract(open: OpenHarness): void {
         assert.deepEqual(await pending(9), ['i1', 'i3']);
         const note = await store.read((tx) => tx.inputs.get('i2'));
         assert.deepEqual([note?.state, note?.runId, note?.appendedAt], ['appended', 'i1', 55]);
+        await store.write('drop', (tx) => tx.inputs.markDropped('i3'));
+        assert.deepEqual(await pending(9), ['i1']);
         await assert.rejects(
           store.write('append', (tx) => tx.inputs.markAppended('nope', 'i1', 55)),
           { code: 'not_found' },
@@ -140,6 +143,63 @@ export function runsContract(open: OpenHarness): void {
           assert.equal((await tx.runs.nextQueued('k'))?.runId, 'r2');
           assert.equal(await tx.runs.nextQueued('nope'), undefined);
           assert.deepEqual(await tx.runs.countByState(), { queued: 3, running: 1 });
+          const queued = await tx.runs.queuedOf('k');
+          assert.deepEqual(
+            queued.map(({ runId }) => runId),
+            ['r2', 'r3'],
+          );
+        });
+      }));
+
+    it('finds the newest that does a session’s work, what a run caused, and what a call stopped', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('add', async (tx) => {
+          await tx.runs.insert(run('r1', 'k', { seq: 1, state: 'ok' }));
+          await tx.runs.insert(run('r2', 'k', { seq: 2, state: 'ok', parentRunId: 'x1' }));
+          await tx.runs.insert(run('r3', 'k', { seq: 3, purpose: 'spawn_announce' }));
+          await tx.runs.insert(run('x1', 'other', { stoppedBy: 'operator', stopKey: 'call' }));
+        });
+        await store.read(async (tx) => {
+          assert.equal((await tx.runs.latestOf('k'))?.runId, 'r2');
+          assert.equal(await tx.runs.latestOf('nope'), undefined);
+          const caused = await tx.runs.causedBy('x1');
+          assert.deepEqual(
+            caused.map(({ runId }) => runId),
+            ['r2'],
+          );
+          const stopped = await tx.runs.stoppedUnder('call');
+          assert.deepEqual(
+            stopped.map(({ runId }) => runId),
+            ['x1'],
+          );
+        });
+      }));
+
+    it('[ST12] the pages of a session and of a state have no gap and no double', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('add', async (tx) => {
+          for (let seq = 1; seq <= 7; seq += 1) {
+            const acceptedAt = 1000 + Math.floor(seq / 3);
+            await tx.runs.insert(run(`r${seq}`, 'k', { seq, acceptedAt, state: 'ok' }));
+          }
+          await tx.runs.insert(run('x', 'other', { state: 'error' }));
+        });
+        const newest = ['r7', 'r6', 'r5', 'r4', 'r3', 'r2', 'r1'];
+        await store.read(async (tx) => {
+          const seen: string[] = [];
+          const seenOfState: string[] = [];
+          for (let last: RunRow | undefined, page = 0; page < 4; page += 1) {
+            const rows = await tx.runs.pageOfSession({ sessionKey: 'k', after: last, limit: 2 });
+            seen.push(...rows.map(({ runId }) => runId));
+            last = rows.at(-1);
+          }
+          for (let last: RunRow | undefined, page = 0; page < 4; page += 1) {
+            const rows = await tx.runs.pageOfState({ state: 'ok', cursor: last, limit: 2 });
+            seenOfState.push(...rows.map(({ runId }) => runId));
+            last = rows.at(-1);
+          }
+          assert.deepEqual(seen, newest);
+          assert.deepEqual(seenOfState, newest);
         });
       }));
   });
@@ -200,9 +260,9 @@ export function runsContract(open: OpenHarness): void {
         const row = wait('w1', { waiterKey: 'k' });
         await store.write('add', (tx) => tx.waits.insert(row));
         assert.deepEqual(await store.read((tx) => tx.waits.get('w1')), row);
-        assert.deepEqual(await store.read((tx) => tx.waits.openOfLane('k')), row);
+        assert.deepEqual(await store.read((tx) => tx.waits.openOfLane('k')), [row]);
         await store.write('end', (tx) => tx.waits.end('w1', 'done', 9));
-        assert.equal(await store.read((tx) => tx.waits.openOfLane('k')), undefined);
+        assert.deepEqual(await store.read((tx) => tx.waits.openOfLane('k')), []);
         const ended = { ...row, state: 'done', endedAt: 9 };
         assert.deepEqual(await store.read((tx) => tx.waits.get('w1')), ended);
         await assert.rejects(
@@ -211,6 +271,28 @@ export function runsContract(open: OpenHarness): void {
             code: 'not_found',
           },
         );
+      }));
+
+    it('of one lane are found together, and a message ends those that are open', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('add', async (tx) => {
+          await tx.waits.insert(wait('w1', { waiterKey: 'k' }));
+          await tx.waits.insert(wait('w1:1', { waiterKey: 'k' }));
+          await tx.waits.insert(wait('w1:2', { waiterKey: 'k', state: 'done', endedAt: 2 }));
+          await tx.waits.insert(wait('x', { waiterKey: 'other' }));
+        });
+        const openOf = (key: string) =>
+          store.read(async (tx) => (await tx.waits.openOfLane(key)).map(({ waitId }) => waitId));
+        assert.deepEqual((await openOf('k')).toSorted(), ['w1', 'w1:1']);
+        await store.write('interrupt', (tx) => tx.waits.interruptLane('k', 'r9', 7));
+        assert.deepEqual(await openOf('k'), []);
+        assert.deepEqual(await openOf('other'), ['x']);
+        const first = await store.read((tx) => tx.waits.get('w1'));
+        assert.deepEqual(
+          [first?.state, first?.interruptedBy, first?.endedAt],
+          ['interrupted', 'r9', 7],
+        );
+        assert.equal((await store.read((tx) => tx.waits.get('w1:2')))?.interruptedBy, null);
       }));
 
     it('end with the run that waits; what has ended before stays as it is', () =>

@@ -134,6 +134,8 @@ export function run(runId: string, sessionKey: string, given: Partial<RunRow> = 
     costUsd: null,
     usageKnown: false,
     mergedInto: null,
+    stoppedBy: null,
+    stopKey: null,
     ...given,
   };
 }
@@ -147,6 +149,7 @@ export function wait(waitId: string, given: Partial<WaitRow> = {}): WaitRow {
     targetKey: 'agent:scout:main',
     deadlineAt: 31_000,
     state: 'open',
+    interruptedBy: null,
     createdAt: 1000,
     endedAt: null,
     ...given,

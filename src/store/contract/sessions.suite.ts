@@ -150,6 +150,21 @@ export function sessionsContract(open: OpenHarness): void {
         });
       }));
 
+    it('knows which descendants hold or await a run', () =>
+      withStore(open, async ({ store }) => {
+        const root = session('root');
+        const a = child('a', root);
+        const b = child('b', a);
+        await store.write('add', async (tx) => {
+          for (const row of [root, a, b, child('c', root)]) await tx.sessions.insert(row);
+          for (const key of ['root', 'b', 'c']) await tx.lanes.addRun(key, 'main', 1);
+          await tx.lanes.removeQueued('c');
+        });
+        const busyBelow = (key: string) => store.read((tx) => tx.sessions.busyBelow(key));
+        assert.deepEqual(await busyBelow('root'), ['b']);
+        assert.deepEqual(await busyBelow('b'), []);
+      }));
+
     it('counts the direct children whose first run has not ended', () =>
       withStore(open, async ({ store }) => {
         await store.write('add', async (tx) => {

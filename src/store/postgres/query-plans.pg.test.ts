@@ -113,6 +113,12 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ],
   ['inputs.pending', (tx) => tx.inputs.pending('key 9', 5), /using inputs_pending on/],
   ['runs.nextQueued', (tx) => tx.runs.nextQueued('key 9'), /using runs_queued on/],
+  ['runs.latestOf', (tx) => tx.runs.latestOf('key 9'), /using runs_session on/],
+  [
+    'runs.pageOfState',
+    (tx) => tx.runs.pageOfState({ state: 'ok', cursor: undefined, limit: 9 }),
+    /using runs_state on/,
+  ],
   [
     'lanes.claimNext',
     (tx) => tx.lanes.claimNext({ runClass: 'main', owner: 'boot' }),

@@ -25,6 +25,23 @@ const OPEN_FROM_TO = defineQuery((db, p: { requesterKey: string; targetKey: stri
     .where('state', '<>', sql.lit('done')),
 );
 
+/** One query for either side, because an `or` would need two indexes at once. */
+const OPEN_OF_REQUESTER = defineQuery((db, p: { sessionKey: string }) =>
+  db
+    .selectFrom('exchanges')
+    .selectAll()
+    .where('requester_key', '=', p.sessionKey)
+    .where('state', '<>', sql.lit('done')),
+);
+
+const OPEN_OF_TARGET = defineQuery((db, p: { sessionKey: string }) =>
+  db
+    .selectFrom('exchanges')
+    .selectAll()
+    .where('target_key', '=', p.sessionKey)
+    .where('state', '<>', sql.lit('done')),
+);
+
 export class SqlExchanges implements ExchangeWrites {
   readonly #unit: SqlUnit;
   constructor(unit: SqlUnit) {
@@ -43,6 +60,12 @@ export class SqlExchanges implements ExchangeWrites {
     const fromA = await this.#unit.all(OPEN_FROM_TO, { requesterKey: a, targetKey: b });
     const fromB = await this.#unit.all(OPEN_FROM_TO, { requesterKey: b, targetKey: a });
     return oldestFirst([...fromA, ...fromB]);
+  }
+
+  async openOf(sessionKey: string): Promise<ExchangeRow[]> {
+    const asked = await this.#unit.all(OPEN_OF_REQUESTER, { sessionKey });
+    const answered = await this.#unit.all(OPEN_OF_TARGET, { sessionKey });
+    return oldestFirst([...asked, ...answered]);
   }
 
   insert(row: ExchangeRow): Promise<void> {

@@ -58,6 +58,10 @@ const MARK_APPENDED = defineQuery((db, p: { inputId: string; runId: string; at: 
     .where('input_id', '=', p.inputId),
 );
 
+const MARK_DROPPED = defineQuery((db, p: { inputId: string }) =>
+  db.updateTable('inputs').set({ state: 'dropped' }).where('input_id', '=', p.inputId),
+);
+
 export class SqlInputs implements InputWrites {
   readonly #unit: SqlUnit;
   constructor(unit: SqlUnit) {
@@ -94,6 +98,11 @@ export class SqlInputs implements InputWrites {
 
   async markAppended(inputId: string, runId: string, at: number): Promise<void> {
     const changes = await this.#unit.change(MARK_APPENDED, { inputId, runId, at });
+    if (changes === 0) throw new GatewayError('not_found', `there is no input ${inputId}`);
+  }
+
+  async markDropped(inputId: string): Promise<void> {
+    const changes = await this.#unit.change(MARK_DROPPED, { inputId });
     if (changes === 0) throw new GatewayError('not_found', `there is no input ${inputId}`);
   }
 }

@@ -32,6 +32,10 @@ const LOCK = defineQuery((db, p: LaneFence, dialect) =>
   ),
 );
 
+const HOLD = defineQuery((db, p: { sessionKey: string }, dialect) =>
+  dialect.forUpdate(db.selectFrom('lanes').selectAll().where('session_key', '=', p.sessionKey)),
+);
+
 const EMPTY_LANE = { epoch: 0, next_seq: 1, pending: 0, state: 'idle', ready_at: 0 } as const;
 
 const NEXT_SEQ = defineQuery((db, p: { sessionKey: string }) =>
@@ -271,6 +275,10 @@ export class SqlLanes implements LaneWrites {
 
   claimNext(query: { runClass: RunClass; owner: string }): Promise<LaneRow | undefined> {
     return this.#unit.first(CLAIM_NEXT, query);
+  }
+
+  hold(sessionKey: string): Promise<LaneRow | undefined> {
+    return this.#unit.first(HOLD, { sessionKey });
   }
 
   async lock(fence: LaneFence): Promise<LaneRow> {

@@ -6,6 +6,7 @@ import { GatewayError } from '../../protocol/errors.ts';
 import type { SqlDialect } from './dialect.ts';
 import { firstTables } from './migrations/0001-first-tables.ts';
 import { gateways } from './migrations/0002-gateways.ts';
+import { stops } from './migrations/0003-stops.ts';
 
 export interface Migration {
   /** the schema version it leads to, counted from 1 */
@@ -17,6 +18,7 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'first-tables', statements: firstTables },
   { version: 2, name: 'gateways', statements: gateways },
+  { version: 3, name: 'stops', statements: stops },
 ];
 
 /** Says which schema a database has; made before the first migration. */

@@ -31,6 +31,16 @@ const IS_DESCENDANT = defineQuery((db, p: { ancestorKey: string; key: string }) 
     .where('ancestor_key', '=', p.ancestorKey),
 );
 
+const BUSY_BELOW = defineQuery((db, p: { ancestorKey: string }) =>
+  db
+    .selectFrom('session_ancestors')
+    .innerJoin('lanes', 'lanes.session_key', 'session_ancestors.session_key')
+    .select('session_ancestors.session_key')
+    .where('session_ancestors.ancestor_key', '=', p.ancestorKey)
+    .where('lanes.pending', '>', 0)
+    .orderBy('session_ancestors.session_key'),
+);
+
 const COUNT_ACTIVE_CHILDREN = defineQuery((db, p: { key: string }) =>
   db
     .selectFrom('spawns')
@@ -178,6 +188,10 @@ export class SqlSessions implements SessionWrites {
 
   async isDescendant(ancestorKey: string, key: string): Promise<boolean> {
     return (await this.#unit.first(IS_DESCENDANT, { ancestorKey, key })) !== undefined;
+  }
+
+  async busyBelow(ancestorKey: string): Promise<string[]> {
+    return (await this.#unit.all(BUSY_BELOW, { ancestorKey })).map((row) => row.sessionKey);
   }
 
   async countActiveChildren(key: string): Promise<number> {

@@ -14,8 +14,15 @@ const OPEN_OF_LANE = defineQuery((db, p: { waiterKey: string }) =>
     .selectFrom('waits')
     .selectAll()
     .where('waiter_key', '=', p.waiterKey)
-    .where('state', '=', sql.lit('open'))
-    .limit(1),
+    .where('state', '=', sql.lit('open')),
+);
+
+const INTERRUPT_LANE = defineQuery((db, p: { waiterKey: string; byRunId: string; at: number }) =>
+  db
+    .updateTable('waits')
+    .set({ state: 'interrupted', interrupted_by: p.byRunId, ended_at: p.at })
+    .where('waiter_key', '=', p.waiterKey)
+    .where('state', '=', sql.lit('open')),
 );
 
 const END = defineQuery((db, p: { waitId: string; state: WaitRow['state']; at: number }) =>
@@ -40,8 +47,12 @@ export class SqlWaits implements WaitWrites {
     return this.#unit.first(BY_ID, { waitId });
   }
 
-  openOfLane(waiterKey: string): Promise<WaitRow | undefined> {
-    return this.#unit.first(OPEN_OF_LANE, { waiterKey });
+  openOfLane(waiterKey: string): Promise<WaitRow[]> {
+    return this.#unit.all(OPEN_OF_LANE, { waiterKey });
+  }
+
+  async interruptLane(waiterKey: string, byRunId: string, at: number): Promise<void> {
+    await this.#unit.change(INTERRUPT_LANE, { waiterKey, byRunId, at });
   }
 
   insert(row: WaitRow): Promise<void> {

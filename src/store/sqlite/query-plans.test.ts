@@ -98,6 +98,21 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     (tx) => tx.inputs.countEdge('r', 'a', 'b'),
     /INDEX inputs_routed \(root_run_id=\? AND kind=\? AND source_key=\? AND session_key=\?\)/,
   ],
+  ['sessions.busyBelow', (tx) => tx.sessions.busyBelow('k'), /INDEX session_ancestors_below/],
+  ['runs.queuedOf', (tx) => tx.runs.queuedOf('k'), /INDEX runs_queued \(session_key=\?\)/],
+  ['runs.latestOf', (tx) => tx.runs.latestOf('k'), /INDEX runs_session \(session_key=\?\)/],
+  ['runs.causedBy', (tx) => tx.runs.causedBy('r'), /INDEX runs_caused \(parent_run_id=\?\)/],
+  ['runs.stoppedUnder', (tx) => tx.runs.stoppedUnder('c'), /INDEX runs_stopped \(stop_key=\?\)/],
+  [
+    'runs.pageOfSession',
+    (tx) => tx.runs.pageOfSession({ sessionKey: 'k', after: { acceptedAt: 9, seq: 9 }, limit: 9 }),
+    /INDEX runs_session \(session_key=\? AND \(accepted_at,seq\)<\(\?,\?\)\)/,
+  ],
+  [
+    'runs.pageOfState',
+    (tx) => tx.runs.pageOfState({ state: 'ok', cursor: undefined, limit: 9 }),
+    /INDEX runs_state \(state=\? AND \(accepted_at,run_id\)<\(\?,\?\)\)/,
+  ],
   ['runs.nextQueued', (tx) => tx.runs.nextQueued('k'), /INDEX runs_queued \(session_key=\?\)/],
   [
     'lanes.claimNext',
@@ -111,6 +126,8 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ['waits.endOfRun', (tx) => tx.waits.endOfRun('r', 1), /INDEX waits_open_of_run/],
   ['exchanges.dueAfterRun', (tx) => tx.exchanges.dueAfterRun('r'), /INDEX exchanges_due/],
   ['exchanges.openOfPair', (tx) => tx.exchanges.openOfPair('a', 'b'), /INDEX exchanges_open/],
+  ['exchanges.openOf', (tx) => tx.exchanges.openOf('a'), /INDEX exchanges_open_of_target/],
+  ['lanes.hold', (tx) => tx.lanes.hold('k'), /PRIMARY KEY/],
   ['spawns.unsettledOf', (tx) => tx.spawns.unsettledOf('k'), /INDEX spawns_unsettled/],
   [
     'deliveries.byState',

@@ -1,0 +1,41 @@
+import type { SessionCaller } from '../../core/caller.ts';
+import { isOutcome } from '../../core/run-state.ts';
+import type { SessionsSendAnswer } from '../../protocol/tools/session-tools.ts';
+import type { RunRow } from '../../store/rows.ts';
+import { must } from '../../util/assert.ts';
+import type { RunServices } from '../context.ts';
+import { answerOf, awaitRuns } from '../runs/wait-for-run.ts';
+import { awaitInRun, type Interruption } from '../runs/wait-in-run.ts';
+
+/** Waits for the run of a message and says how it stands, in the words of A9. */
+export async function awaitReply(
+  services: RunServices,
+  { runId, caller, timeoutMs }: { runId: string; caller: SessionCaller; timeoutMs: number },
+): Promise<SessionsSendAnswer> {
+  if (caller.run === undefined) {
+    const deadlineAt = services.clock.now() + timeoutMs;
+    const [run] = await awaitRuns(services, { runIds: [runId], mode: 'all', deadlineAt });
+    return toAnswer(must(run, `accepted run ${runId} has no row`), { timeoutMs });
+  }
+  const interruptedBy = await awaitInRun(services, { call: caller.run, mode: 'all' });
+  const run = await services.store.read((tx) => tx.runs.get(runId));
+  return toAnswer(must(run, `accepted run ${runId} has no row`), { timeoutMs, interruptedBy });
+}
+
+function toAnswer(
+  run: RunRow,
+  wait: { timeoutMs: number; interruptedBy?: Interruption | undefined },
+): SessionsSendAnswer {
+  const {
+    startedAt: _started,
+    endedAt: _ended,
+    sessionKey: _key,
+    ...answer
+  } = answerOf(run, wait.timeoutMs);
+  const { interruptedBy } = wait;
+  if (interruptedBy !== undefined && !isOutcome(run.state)) {
+    const error = `the wait ended because a message came in for you (run ${interruptedBy.runId}); what you sent was accepted and is still ${run.state}: do not send it again`;
+    return { ...answer, error, interruptedBy };
+  }
+  return answer.status === 'ok' && answer.reply === '' ? { ...answer, noReply: true } : answer;
+}

@@ -1,0 +1,170 @@
+/** `runs.get` and `runs.list`: the operator's view of runs, in the words of `agent.wait` (A12). */
+import { isOutcome } from '../../core/run-state.ts';
+import { encodeSessionCursor, parseSessionCursor } from '../../core/session-cursor.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import { RUN_STATES } from '../../protocol/words.ts';
+import type { RunRow } from '../../store/rows.ts';
+import type { ReadTx, RunCursor } from '../../store/store.ts';
+import type { ServiceContext } from '../context.ts';
+import type { RunsPage, RunsQuery, RunView } from '../services.ts';
+import { lookUpForOperator } from '../sessions/resolve-caller.ts';
+import { isNote } from './accept-run.ts';
+import { findRun, noteText } from './find-run.ts';
+import { unknownRun } from './wait-for-run.ts';
+
+const DEFAULT_LIMIT = 50;
+const LIMIT_MAX = 200;
+/** Most runs of one session that a page with a state filter looks at; then it ends early and has a cursor. */
+const MAX_EXAMINED = 5000;
+
+/** Returns one run, also by the id of a message that another run took in. */
+export function getRun({ store }: Pick<ServiceContext, 'store'>, runId: string): Promise<RunView> {
+  return store.read(async (tx) => {
+    const run = await findRun(tx, runId);
+    if (run !== undefined) return { ...toRunView(run), runId };
+    const input = await tx.inputs.get(runId);
+    if (input === undefined || !isNote(input)) throw unknownRun(runId);
+    throw new GatewayError('not_found', noteText(input));
+  });
+}
+
+/** Returns a page of runs, the newest first, of one session, in one state, or of all. */
+export function listRuns(context: ServiceContext, query: RunsQuery): Promise<RunsPage> {
+  const limit = Math.min(query.limit ?? DEFAULT_LIMIT, LIMIT_MAX);
+  const form = query.sessionKey === undefined ? 'run' : 'seq';
+  const position = positionOf(context, { cursor: query.cursor, form });
+  return context.store.read(async (tx) => {
+    const page =
+      query.sessionKey === undefined
+        ? await pageOfAll(tx, { state: query.state, position, limit })
+        : await pageOfSession(tx, context, { ...query, position, limit });
+    return {
+      runs: page.runs.map(toRunView),
+      count: page.runs.length,
+      limitApplied: limit,
+      hasMore: page.next !== undefined,
+      ...(page.next === undefined
+        ? {}
+        : { nextCursor: cursorOf(context, { position: page.next, form }) }),
+    };
+  });
+}
+
+/** When a run was accepted, and what tells it from others of the same millisecond. */
+type Position = { updatedAt: number; key: string };
+interface Page {
+  runs: RunRow[];
+  next: Position | undefined;
+}
+
+/** Each state has an index of its own, so the newest of all are among the newest of each. */
+async function pageOfAll(
+  tx: ReadTx,
+  {
+    state,
+    position,
+    limit,
+  }: { state: RunRow['state'] | undefined; position: Position | undefined; limit: number },
+): Promise<Page> {
+  const cursor: RunCursor | undefined =
+    position === undefined ? undefined : { acceptedAt: position.updatedAt, runId: position.key };
+  const found: RunRow[] = [];
+  for (const each of state === undefined ? RUN_STATES : [state]) {
+    found.push(...(await tx.runs.pageOfState({ state: each, cursor, limit: limit + 1 })));
+  }
+  found.sort((a, b) => b.acceptedAt - a.acceptedAt || (a.runId < b.runId ? 1 : -1));
+  const runs = found.slice(0, limit);
+  const last = found.length > limit ? runs.at(-1) : undefined;
+  return {
+    runs,
+    next: last === undefined ? undefined : { updatedAt: last.acceptedAt, key: last.runId },
+  };
+}
+
+async function pageOfSession(
+  tx: ReadTx,
+  context: ServiceContext,
+  query: {
+    sessionKey?: string;
+    state?: RunRow['state'];
+    position: Position | undefined;
+    limit: number;
+  },
+): Promise<Page> {
+  const { state, position, limit } = query;
+  const { key } = await lookUpForOperator(tx, context.config(), query.sessionKey ?? '');
+  const after =
+    position === undefined
+      ? undefined
+      : { acceptedAt: position.updatedAt, seq: Number(position.key) };
+  const examined = await tx.runs.pageOfSession({
+    sessionKey: key,
+    after,
+    limit: state === undefined ? limit + 1 : MAX_EXAMINED,
+  });
+  const found = examined.filter((run) => state === undefined || run.state === state);
+  const runs = found.slice(0, limit);
+  const isCut = found.length > limit;
+  const last = isCut ? runs.at(-1) : examined.length === MAX_EXAMINED ? examined.at(-1) : undefined;
+  return {
+    runs,
+    next: last === undefined ? undefined : { updatedAt: last.acceptedAt, key: String(last.seq) },
+  };
+}
+
+/** A page of a session goes on from a place in its lane, a page of all from a run: `form` keeps them apart. */
+function cursorOf(
+  { cursorSecret }: Pick<ServiceContext, 'cursorSecret'>,
+  { position, form }: { position: Position; form: 'run' | 'seq' },
+): string {
+  const { updatedAt, key } = position;
+  return encodeSessionCursor({ updatedAt, key: `${form} ${key}` }, cursorSecret);
+}
+
+function positionOf(
+  { cursorSecret }: Pick<ServiceContext, 'cursorSecret'>,
+  { cursor, form }: { cursor: string | undefined; form: 'run' | 'seq' },
+): Position | undefined {
+  if (cursor === undefined) return undefined;
+  const parsed = parseSessionCursor(cursor, cursorSecret);
+  if (!parsed.ok) throw new GatewayError('invalid_request', `runs.list: ${parsed.error}`);
+  const { updatedAt, key } = parsed.position;
+  if (!key.startsWith(`${form} `)) {
+    throw new GatewayError('invalid_request', 'runs.list: cursor: it belongs to another list');
+  }
+  return { updatedAt, key: key.slice(form.length + 1) };
+}
+
+function toRunView(run: RunRow): RunView {
+  const isDone = isOutcome(run.state);
+  const optional = {
+    startedAt: run.startedAt,
+    endedAt: run.endedAt,
+    deadlineAt: isDone ? null : run.deadlineAt,
+    parentRunId: run.parentRunId,
+    model: run.model,
+    stoppedBy: run.stoppedBy,
+    mergedInto: run.mergedInto,
+    error: run.error,
+    reply: run.state === 'ok' ? (run.reply ?? '') : null,
+  };
+  return {
+    runId: run.runId,
+    sessionKey: run.sessionKey,
+    messageState: isOutcome(run.state) ? 'done' : run.state,
+    ...(isOutcome(run.state) ? { outcome: run.state } : {}),
+    purpose: run.purpose,
+    runClass: run.runClass,
+    acceptedAt: run.acceptedAt,
+    rootRunId: run.rootRunId,
+    hops: run.hops,
+    ...withoutNull(optional),
+  };
+}
+
+function withoutNull<Given extends Record<string, unknown>>(
+  given: Given,
+): { [Name in keyof Given]?: NonNullable<Given[Name]> } {
+  const known = Object.entries(given).filter(([, value]) => value !== null);
+  return Object.fromEntries(known) as { [Name in keyof Given]?: NonNullable<Given[Name]> };
+}

@@ -1,0 +1,146 @@
+/**
+ * The one way to stop (A20). In one transaction: runs that wait end `aborted` without having begun,
+ * runs that are going are marked and can end in no other way, exchanges end. Whoever plays a marked
+ * run is told after the commit; when the process dies first, the next claim ends it.
+ */
+import { moveRun, stoppedText } from '../../core/run-state.ts';
+import type { ExchangeRow, LaneRow, RunRow } from '../../store/rows.ts';
+import type { WriteTx } from '../../store/store.ts';
+import { must } from '../../util/assert.ts';
+import type { RunServices } from '../context.ts';
+import { followSpawn } from '../spawn/follow-spawn.ts';
+import { closeRun } from './close-run.ts';
+import { collectStops, type StopTarget } from './collect-stops.ts';
+
+export interface StopOrder {
+  /** `operator` or the key of the session that stops */
+  by: string;
+  /** names the call, so that doing it again stops nothing more (A13) */
+  stopKey: string | undefined;
+  target: StopTarget;
+}
+
+/** A run that a stop has ended, or is about to end. */
+export interface StoppedRun {
+  runId: string;
+  sessionKey: string;
+}
+
+interface Stopping {
+  stopped: StoppedRun[];
+  /** ended by the stop itself */
+  dropped: RunRow[];
+  /** held by this process, which does not play them any more: their lanes would never come free */
+  stranded: { run: RunRow; lane: LaneRow }[];
+}
+
+/** Decides in the unit what is to be stopped; `done` is what an earlier attempt of the call stopped. */
+export type StopDecision<Refusal> = { refused: Refusal } | { order: StopOrder };
+
+/** Stops what `decide` names and returns the runs that end by it, or its refusal; then nothing has changed. */
+export async function stopRuns<Refusal, Answer>(
+  services: RunServices,
+  {
+    decide,
+    answer,
+  }: {
+    decide(tx: WriteTx): Promise<StopDecision<Refusal>>;
+    answer(tx: WriteTx, stopped: readonly StoppedRun[]): Promise<Answer>;
+  },
+): Promise<Refusal | Answer> {
+  const result = await services.store.write('stop-runs', async (tx) => {
+    const decision = await decide(tx);
+    if ('refused' in decision) return { answer: decision.refused, stopping: undefined };
+    const stopping = await stopIn(tx, services, decision.order);
+    return { answer: await answer(tx, stopping.stopped), stopping };
+  });
+  if (result.stopping !== undefined) await finish(services, result.stopping);
+  return result.answer;
+}
+
+async function stopIn(tx: WriteTx, services: RunServices, order: StopOrder): Promise<Stopping> {
+  const { by, stopKey, target } = order;
+  const earlier = stopKey === undefined ? [] : await tx.runs.stoppedUnder(stopKey);
+  if (earlier.length > 0) return { stopped: earlier, dropped: [], stranded: [] };
+  const { runs, exchanges } = await collectStops(tx, target);
+  for (const exchange of exchanges) await endExchange(tx, exchange, by);
+  const stopping: Stopping = { stopped: runs, dropped: [], stranded: [] };
+  for (const run of runs) {
+    await tx.runs.update(run.runId, { stoppedBy: by, stopKey: stopKey ?? null });
+    const marked = { ...run, stoppedBy: by };
+    const lane = must(await tx.lanes.get(run.sessionKey), `run ${run.runId} has no lane`);
+    if (lane.currentRunId === run.runId) {
+      tx.signal({ type: 'stop', runId: run.runId });
+      const isHere = lane.owner === services.bootId;
+      if (isHere && services.activeRuns.get(run.runId) === undefined) {
+        stopping.stranded.push({ run: marked, lane });
+      }
+    } else {
+      stopping.dropped.push(await dropRun(tx, marked));
+    }
+  }
+  return stopping;
+}
+
+function endExchange(tx: WriteTx, { exchangeId, endReason }: ExchangeRow, by: string) {
+  return tx.exchanges.update(exchangeId, {
+    state: 'done',
+    endReason: endReason ?? 'error',
+    endDetail: stoppedText(by),
+    endedAt: tx.now,
+  });
+}
+
+/** Ends a run that no lane is at: its message never enters the transcript, its requester is told. */
+async function dropRun(tx: WriteTx, run: RunRow): Promise<RunRow> {
+  const isQueued = run.state === 'queued';
+  const ended: Partial<RunRow> = {
+    state: moveRun(run, isQueued ? { type: 'drop' } : { type: 'end', outcome: 'aborted' }),
+    endedAt: tx.now,
+    reply: '',
+    error: stoppedText(must(run.stoppedBy, `run ${run.runId} was not stopped`)),
+  };
+  await tx.runs.update(run.runId, ended);
+  if (isQueued) {
+    await tx.inputs.markDropped(run.runId);
+    await tx.lanes.removeQueued(run.sessionKey);
+  }
+  await tx.sessions.update(run.sessionKey, { abortedLastRun: true, updatedAt: tx.now });
+  const dropped = { ...run, ...ended };
+  await followSpawn(tx, dropped);
+  tx.signal({ type: 'run', runId: run.runId });
+  tx.signal({ type: 'lane', sessionKey: run.sessionKey });
+  tx.signal({ type: 'session', sessionKey: run.sessionKey });
+  return dropped;
+}
+
+async function finish(services: RunServices, { dropped, stranded }: Stopping): Promise<void> {
+  for (const run of dropped) tellAborted(services, run);
+  for (const { run, lane } of stranded) {
+    const { sessionKey, owner, epoch } = lane;
+    const session = await services.store.read((tx) => tx.sessions.get(sessionKey));
+    if (owner === null || session === undefined) continue;
+    const fence = { sessionKey, owner, epoch };
+    const claimed = { run, session, fence, attempt: 1, verdict: undefined };
+    const closed = await closeRun(services, claimed, {
+      state: 'aborted',
+      message: undefined,
+      error: undefined,
+    });
+    tellAborted(services, closed.run);
+  }
+}
+
+function tellAborted({ events, clock }: RunServices, run: RunRow): void {
+  events.emit({
+    type: 'ended',
+    runId: run.runId,
+    sessionKey: run.sessionKey,
+    state: 'aborted',
+    reply: '',
+    ...(run.error === null ? {} : { error: run.error }),
+    ...(run.startedAt === null ? {} : { startedAt: run.startedAt }),
+    endedAt: run.endedAt ?? clock.now(),
+    delivered: false,
+  });
+}

@@ -1,0 +1,115 @@
+/** `sessions_stop`, `runs.stop` and `chat.abort`: who may stop what, and what they are told (A5, A20). */
+import type { SessionCaller } from '../../core/caller.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { SessionsStopAnswer, SessionsStopArgs } from '../../protocol/tools/session-tools.ts';
+import type { ReadTx, WriteTx } from '../../store/store.ts';
+import type { RunServices } from '../context.ts';
+import type { StopByOperator } from '../services.ts';
+import { lookUpForOperator } from '../sessions/resolve-caller.ts';
+import { missingTarget, resolveTarget, type TargetResolution } from '../sessions/resolve-target.ts';
+import type { StopTarget } from './collect-stops.ts';
+import { lockCaller } from './lock-caller.ts';
+import { findRun } from './find-run.ts';
+import { type StopDecision, type StoppedRun, stopRuns } from './stop-runs.ts';
+import { unknownRun } from './wait-for-run.ts';
+
+type Refusal = Extract<SessionsStopAnswer, { error: string }>;
+
+/** Stops for a session that may; tells it of the sessions that it may see. */
+export function stopAsSession(
+  services: RunServices,
+  caller: SessionCaller,
+  args: SessionsStopArgs,
+): Promise<SessionsStopAnswer> {
+  return stopRuns<Refusal, SessionsStopAnswer>(services, {
+    decide: async (tx) => {
+      await lockCaller(tx, services, caller);
+      return decideFor(tx, services, { caller, args });
+    },
+    answer: async (tx, stopped) => ({
+      status: 'ok',
+      stopped: await shownKeys(tx, services, { caller, stopped }),
+    }),
+  });
+}
+
+/** Stops for the operator. Rejects `not_found` for what there is not; a session without a run is no error. */
+export function stopAsOperator(
+  services: RunServices,
+  { sessionKey, runId, queued }: StopByOperator,
+): Promise<{ status: 'ok'; stopped: string[]; runIds: string[] }> {
+  return stopRuns<never, { status: 'ok'; stopped: string[]; runIds: string[] }>(services, {
+    decide: async (tx) => {
+      const key =
+        sessionKey === undefined
+          ? undefined
+          : (await lookUpForOperator(tx, services.config(), sessionKey)).key;
+      const target = await targetOf(tx, { key, runId, queued: queued ?? false });
+      return { order: { by: 'operator', stopKey: undefined, target } };
+    },
+    answer: (_tx, stopped) =>
+      Promise.resolve({
+        status: 'ok',
+        stopped: [...new Set(stopped.map((run) => run.sessionKey))],
+        runIds: stopped.map((run) => run.runId),
+      }),
+  });
+}
+
+async function targetOf(
+  tx: ReadTx,
+  { key, runId, queued }: { key: string | undefined; runId: string | undefined; queued: boolean },
+): Promise<StopTarget> {
+  if (runId === undefined) {
+    if (key === undefined) throw new GatewayError('invalid_request', 'give sessionKey or runId');
+    return { type: 'session', key, queued };
+  }
+  const run = await findRun(tx, runId);
+  if (run === undefined) throw unknownRun(runId);
+  if (key !== undefined && run.sessionKey !== key) {
+    throw new GatewayError('invalid_request', `run ${runId} is not one of session ${key}`);
+  }
+  return { type: 'run', run };
+}
+
+async function decideFor(
+  tx: WriteTx,
+  services: RunServices,
+  { caller, args }: { caller: SessionCaller; args: SessionsStopArgs },
+): Promise<StopDecision<Refusal>> {
+  const query = { config: services.config(), caller, verb: 'stop' } as const;
+  const { runId, sessionKey = '' } = args;
+  const run = runId === undefined ? undefined : await findRun(tx, runId);
+  const isMissing = runId !== undefined && run === undefined;
+  const found: TargetResolution = isMissing
+    ? missingTarget(query, { what: `run ${runId}`, agentId: undefined })
+    : await resolveTarget(tx, { ...query, address: { sessionKey: run?.sessionKey ?? sessionKey } });
+  if (!found.ok) return { refused: { status: found.status, error: found.error } };
+  if (found.isSelf) {
+    const error = 'cannot stop your own session: end your turn instead, or stop what you spawned';
+    return { refused: { status: 'error', error } };
+  }
+  const target: StopTarget =
+    run === undefined ? { type: 'session', key: found.key, queued: false } : { type: 'run', run };
+  return { order: { by: caller.sessionKey, stopKey: keyOf(caller), target } };
+}
+
+/** A stop reaches further than its caller may see; of that it is told nothing (A5). */
+async function shownKeys(
+  tx: ReadTx,
+  services: RunServices,
+  { caller, stopped }: { caller: SessionCaller; stopped: readonly StoppedRun[] },
+): Promise<string[]> {
+  const shown: string[] = [];
+  for (const sessionKey of new Set(stopped.map((run) => run.sessionKey))) {
+    const query = { config: services.config(), caller, verb: 'stop' } as const;
+    const found = await resolveTarget(tx, { ...query, address: { sessionKey } });
+    if (found.ok) shown.push(found.shownKey);
+  }
+  return shown;
+}
+
+function keyOf({ run, sessionKey, idempotencyKey }: SessionCaller): string | undefined {
+  if (run !== undefined) return `${run.runId}:${run.position}:${run.callIndex}`;
+  return idempotencyKey === undefined ? undefined : `${sessionKey} ${idempotencyKey}`;
+}

@@ -1,0 +1,22 @@
+/** The graph of waits over lanes (A11). */
+import type { ReadTx } from '../../store/store.ts';
+
+/**
+ * Returns the lanes of a cycle that a wait of lane `from` for lane `to` would close, beginning and
+ * ending with `from`; undefined when it closes none. A lane may wait for several others.
+ */
+export async function findCycle(
+  tx: ReadTx,
+  { from, to }: { from: string; to: string },
+): Promise<string[] | undefined> {
+  const seen = new Set<string>();
+  const open: string[][] = [[from, to]];
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    const key = path.at(-1) ?? from;
+    if (key === from) return path;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    for (const wait of await tx.waits.openOfLane(key)) open.push([...path, wait.targetKey]);
+  }
+  return undefined;
+}

@@ -1,0 +1,184 @@
+/** `sessions_wait` and `runs.wait`: waiting for several runs at once (A20). */
+import type { SessionCaller } from '../../core/caller.ts';
+import { isOutcome } from '../../core/run-state.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import {
+  WAIT_TARGETS_MAX,
+  type SessionsWaitAnswer,
+  type SessionsWaitArgs,
+  type SessionsWaited,
+  type WaitedRun,
+} from '../../protocol/tools/session-tools.ts';
+import type { RunRow } from '../../store/rows.ts';
+import type { ReadTx, WriteTx } from '../../store/store.ts';
+import { must } from '../../util/assert.ts';
+import type { RunServices } from '../context.ts';
+import type { WaitForRuns } from '../services.ts';
+import { lockCaller } from './lock-caller.ts';
+import {
+  operatorTargets,
+  rowTargets,
+  sessionTargets,
+  type TargetsOrRefusal,
+  type WaitedTarget,
+} from './wait-targets.ts';
+import { answerOf, awaitRuns, type WaitMode } from './wait-for-run.ts';
+import {
+  awaitInRun,
+  type Interruption,
+  openWait,
+  type WaitingCall,
+  waitsOfCall,
+} from './wait-in-run.ts';
+
+const DEFAULT_TIMEOUT_SECONDS = 30;
+
+/** Waits as a session: in a run by rows that survive a restart, else by reading. */
+export async function waitAsSession(
+  services: RunServices,
+  caller: SessionCaller,
+  args: SessionsWaitArgs,
+): Promise<SessionsWaitAnswer> {
+  const mode = args.mode ?? 'all';
+  const timeoutMs = (args.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000;
+  const { run: call } = caller;
+  if (call !== undefined && timeoutMs > 0) {
+    return waitInRun(services, { caller, call, args, mode, timeoutMs });
+  }
+  const targets = await services.store.read((tx) => sessionTargets(tx, services, { caller, args }));
+  if ('error' in targets) return targets;
+  return waitOutside(services, { targets: targets.targets, mode, timeoutMs });
+}
+
+/** Waits as the operator. Rejects `not_found` for what there is not. */
+export async function waitAsOperator(
+  services: RunServices,
+  { mode, timeoutMs, signal, ...named }: WaitForRuns,
+): Promise<SessionsWaited> {
+  const { runIds = [], sessionKeys = [] } = named;
+  const count = runIds.length + sessionKeys.length;
+  if (count === 0 || count > WAIT_TARGETS_MAX) {
+    throw new GatewayError(
+      'invalid_request',
+      `runs.wait: give runIds or sessionKeys, 1 to ${WAIT_TARGETS_MAX} together; got ${count}`,
+    );
+  }
+  const targets = await services.store.read((tx) =>
+    operatorTargets(tx, services.config(), { runIds, sessionKeys }),
+  );
+  return waitOutside(services, {
+    targets,
+    mode,
+    timeoutMs,
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+async function waitOutside(
+  services: RunServices,
+  wait: {
+    targets: readonly WaitedTarget[];
+    mode: WaitMode;
+    timeoutMs: number;
+    signal?: AbortSignal;
+  },
+): Promise<SessionsWaited> {
+  const { targets, mode, timeoutMs, signal } = wait;
+  const runs = await awaitRuns(services, {
+    runIds: targets.map((target) => target.runId),
+    mode,
+    deadlineAt: services.clock.now() + timeoutMs,
+    signal,
+  });
+  return toAnswer(services, { targets, runs, mode, interruptedBy: undefined });
+}
+
+interface WaitInRun {
+  caller: SessionCaller;
+  call: WaitingCall;
+  args: SessionsWaitArgs;
+  mode: WaitMode;
+  timeoutMs: number;
+}
+
+async function waitInRun(services: RunServices, wait: WaitInRun): Promise<SessionsWaitAnswer> {
+  const { call, mode } = wait;
+  const opened = await services.store.write('accept-wait', (tx) => accept(tx, services, wait));
+  if ('error' in opened) return opened;
+  const { targets } = opened;
+  const interruptedBy = await awaitInRun(services, { call, mode });
+  const runs = await services.store.read((tx) => readTargets(tx, targets));
+  return toAnswer(services, { targets, runs, mode, interruptedBy });
+}
+
+/** Who is waited for is decided once: done again after a crash, the call goes on with its own rows. */
+async function accept(
+  tx: WriteTx,
+  services: RunServices,
+  { caller, call, args, mode, timeoutMs }: WaitInRun,
+): Promise<TargetsOrRefusal> {
+  await lockCaller(tx, services, caller);
+  const rows = await waitsOfCall(tx, call);
+  const found: TargetsOrRefusal =
+    rows.length > 0
+      ? { targets: rowTargets(services.config(), { caller, rows }) }
+      : await sessionTargets(tx, services, { caller, args });
+  if ('error' in found) return found;
+  const cycle = await openWait(tx, services, { caller, targets: found.targets, mode, timeoutMs });
+  return cycle === undefined ? found : { status: 'error', error: cycle };
+}
+
+async function readTargets(tx: ReadTx, targets: readonly WaitedTarget[]): Promise<RunRow[]> {
+  const runs: RunRow[] = [];
+  for (const { runId } of targets) {
+    runs.push(must(await tx.runs.get(runId), `run ${runId} vanished`));
+  }
+  return runs;
+}
+
+function toAnswer(
+  services: RunServices,
+  {
+    targets,
+    runs,
+    mode,
+    interruptedBy,
+  }: {
+    targets: readonly WaitedTarget[];
+    runs: readonly RunRow[];
+    mode: WaitMode;
+    interruptedBy: Interruption | undefined;
+  },
+): SessionsWaited {
+  const done: WaitedRun[] = [];
+  const pending: SessionsWaited['pending'] = [];
+  const { maxBytes } = services.config().tools.sessions_history;
+  for (const [index, run] of runs.entries()) {
+    const target = must(targets[index], `run ${run.runId} was not asked for`);
+    const ids = { runId: target.runId, sessionKey: target.shownKey };
+    if (isOutcome(run.state)) {
+      done.push({ ...ids, ...toDone(run, Math.floor(maxBytes / runs.length)) });
+    } else pending.push({ ...ids, messageState: run.state });
+  }
+  const isEnough = mode === 'all' ? pending.length === 0 : done.length > 0;
+  const isPart = done.length > 0 || interruptedBy !== undefined;
+  return {
+    status: isEnough ? 'ok' : isPart ? 'partial' : 'timeout',
+    done,
+    pending,
+    ...(isEnough || interruptedBy === undefined ? {} : { interruptedBy }),
+  };
+}
+
+/** Many replies share the cap of a history, because they go into one context. */
+function toDone(run: RunRow, maxLength: number): Omit<WaitedRun, 'runId' | 'sessionKey'> {
+  const { status, outcome, reply, error } = answerOf(run, 0);
+  return {
+    status,
+    outcome: must(outcome, `run ${run.runId} goes on`),
+    ...(reply === undefined ? {} : { reply: reply.slice(0, maxLength) }),
+    ...(reply !== undefined && reply.length > maxLength ? { replyTruncated: true as const } : {}),
+    ...(reply === '' ? { noReply: true as const } : {}),
+    ...(error === undefined ? {} : { error }),
+  };
+}
