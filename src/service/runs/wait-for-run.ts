@@ -51,7 +51,7 @@ export async function awaitRuns(deps: WaitDeps, wait: RunsWait): Promise<RunRow[
 }
 
 /** True when as many of the runs have ended as the mode asks for. */
-export function isSatisfied(runs: readonly RunRow[], mode: WaitMode): boolean {
+function isSatisfied(runs: readonly RunRow[], mode: WaitMode): boolean {
   if (mode === 'all') return runs.every((run) => isOutcome(run.state));
   return runs.length === 0 || runs.some((run) => isOutcome(run.state));
 }
