@@ -5,6 +5,7 @@ import { createEmbeddedRuntime } from '../agent/embedded/create-embedded-runtime
 import { createScriptedRuntime } from '../agent/scripted/create-scripted-runtime.ts';
 import type { AgentTool } from '../agent/runtime.ts';
 import { createWorkspaceTools } from '../agent/tools/create-workspace-tools.ts';
+import type { ChannelAdapter } from '../channels/channel.ts';
 import { createWebchat } from '../channels/webchat/create-webchat.ts';
 import type { Environment } from '../config/env-references.ts';
 import {
@@ -35,6 +36,8 @@ export interface StartOptions extends LoadOptions {
   logger?: Logger | undefined;
   /** wraps the store; crash tests stop the process around a named unit of work */
   wrapStore?: ((store: Store) => Store) | undefined;
+  /** chat services beside webchat; one with the same id takes its place */
+  channels?: readonly ChannelAdapter[] | undefined;
 }
 
 export interface RunningGateway {
@@ -61,7 +64,8 @@ export async function startGateway(options: StartOptions = {}): Promise<RunningG
   const { store: opened, release } = await openStore(loaded, { logger, bootId });
   const store = options.wrapStore === undefined ? opened : options.wrapStore(opened);
   try {
-    return await startOn(store, { loaded, logger, env, bootId, release });
+    const channels = options.channels ?? [];
+    return await startOn(store, { loaded, logger, env, bootId, channels, release });
   } catch (error) {
     await release();
     throw error;
@@ -75,12 +79,14 @@ async function startOn(
     logger,
     env,
     bootId,
+    channels,
     release,
   }: {
     loaded: LoadedConfig;
     logger: Logger;
     env: Environment;
     bootId: string;
+    channels: readonly ChannelAdapter[];
     release: () => Promise<void>;
   },
 ): Promise<RunningGateway> {
@@ -91,7 +97,7 @@ async function startOn(
   }
   const token = mode === 'token' ? ensureGatewayToken(loaded, { env }).token : undefined;
   const secret = token ?? password ?? stateDir;
-  const { context, host, invokeTool } = buildServices(store, { loaded, logger, secret, bootId });
+  const { context, host, invokeTool } = buildServices(store, { loaded, logger, secret, bootId, channels });
   // where several gateways share a store, no one of them owns the files
   const mirror = store.shared === undefined ? createMirror(context) : undefined;
   let isReady = false;
@@ -140,7 +146,14 @@ function buildServices(
     logger,
     secret,
     bootId,
-  }: { loaded: LoadedConfig; logger: Logger; secret: string; bootId: string },
+    channels,
+  }: {
+    loaded: LoadedConfig;
+    logger: Logger;
+    secret: string;
+    bootId: string;
+    channels: readonly ChannelAdapter[];
+  },
 ): { context: RunContext; host: ServiceHost; invokeTool: ReturnType<typeof createToolInvoker> } {
   const { config, stateDir } = loaded;
   const currentConfig = () => config;
@@ -170,7 +183,7 @@ function buildServices(
     startedAt: clock.now(),
     runtimeFor: (provider) => (provider === SCRIPTED_MODEL.provider ? scripted : embedded),
     toolsOf: () => tools,
-    channels: new Map([[webchat.id, webchat]]),
+    channels: new Map([webchat, ...channels].map((channel) => [channel.id, channel])),
   };
   const host = createServices(context);
   const sessionTools = createSessionTools({

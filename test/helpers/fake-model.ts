@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import type { Message } from '../../src/protocol/message.ts';
 import { planScene, readScene } from '../../src/agent/scripted/scene.ts';
 import type { Plan } from '../../src/agent/scripted/script.ts';
 import { FAKE_APIS, type FakeApi } from './fake-model-apis.ts';
@@ -22,6 +23,17 @@ export interface FakeModelOptions {
   rewrite?: (userText: string, raw: string) => string | undefined;
   /** calls the tools that a script names even when they were not offered */
   careless?: boolean;
+  /** What befalls a request before it is answered; called once for each, in their order. */
+  disturb?: (userText: string) => { delayMs: number; failure?: Failure | undefined };
+  /** Told of each request once it is answered, failed or given up by the client. */
+  onHandled?: (handled: HandledRequest) => void;
+}
+
+export interface HandledRequest {
+  /** as the API shows them, oldest first */
+  messages: Message[];
+  /** how it was answered; `gone` when the client did not wait for it */
+  answer: Plan['action'] | Failure | { kind: 'gone' };
 }
 
 /** Requests whose answers are kept back. */
@@ -157,15 +169,27 @@ async function answer(
   const gone = new AbortController();
   response.on('close', () => gone.abort());
   if (hold !== undefined) await Promise.race([hold.released, once(gone.signal, 'abort')]);
-  const failure = failures.shift();
-  if (failure) return fail(response, { failure, api, body, gone: gone.signal });
+  const messages = api.readMessages(body);
+  const scene = readScene(messages);
+  const handled = (answer: HandledRequest['answer']): void =>
+    options.onHandled?.({ messages, answer });
+  const trouble = options.disturb?.(scene.userText);
+  if (trouble !== undefined) {
+    await delay(trouble.delayMs, undefined, { signal: gone.signal }).catch(() => {});
+  }
+  const failure = failures.shift() ?? trouble?.failure;
+  if (failure) {
+    handled(failure);
+    return fail(response, { failure, api, body, gone: gone.signal });
+  }
 
-  const scene = readScene(api.readMessages(body));
   const { talk = false, careless = false } = options;
   const userText = options.rewrite?.(scene.userText, raw) ?? scene.userText;
   const offered = careless ? namedTools(userText) : api.readTools(body);
   const plan = planScene({ ...scene, userText }, { offered, talk });
-  await delay(plan.sleepMs, undefined, { signal: gone.signal });
+  await delay(plan.sleepMs, undefined, { signal: gone.signal }).catch(() => {});
+  if (gone.signal.aborted) return handled({ kind: 'gone' });
+  handled(plan.action);
   const promptTokens = fake.reportsUsage ? tokensOf(raw) : undefined;
   send(response, { plan, api, body, promptTokens, claimed: fake.usage });
 }

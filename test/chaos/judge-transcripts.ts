@@ -1,0 +1,111 @@
+/** The transcripts by themselves, and against what was accepted: no gap, nothing twice, nothing missing. */
+import { toolCallsOf } from '../../src/protocol/message.ts';
+import {
+  type Entry,
+  type Evidence,
+  hasOutcome,
+  type Problem,
+  repeated,
+  textIn,
+} from './evidence.ts';
+import { ownMark } from './marks.ts';
+import type { Row } from './store-state.ts';
+
+/** Returns what is wrong with the windows and the runs that wrote them. */
+export function judgeTranscripts(evidence: Evidence): Problem[] {
+  const windows = Map.groupBy(evidence.entries, ({ sessionId }) => sessionId);
+  return [
+    ...evidence.rows.windows.flatMap((row) =>
+      judgeWindow(evidence, row, windows.get(String(row['session_id'])) ?? []),
+    ),
+    ...evidence.rows.runs.flatMap((run) => judgeRun(evidence, run)),
+    ...evidence.rows.inputs.flatMap((input) => judgeInput(evidence, input)),
+    ...judgeMarks(evidence),
+  ];
+}
+
+function judgeWindow(evidence: Evidence, window: Row, entries: Entry[]): Problem[] {
+  const problems: Problem[] = [];
+  const name = `window ${window['session_id']}`;
+  entries.forEach((entry, at) => {
+    if (entry.seq !== at + 1)
+      problems.push({ kind: 'lost', what: `${name}: seq ${entry.seq} follows ${at}` });
+    if (entry.parentId !== (entries[at - 1]?.entryId ?? null))
+      problems.push({ kind: 'lost', what: `${name}: entry ${entry.seq} has another parent` });
+  });
+  if (window['next_seq'] !== entries.length + 1)
+    problems.push({ kind: 'lost', what: `${name}: next seq is ${window['next_seq']}` });
+  const order = entries
+    .filter(({ message }) => message.role === 'user')
+    .map(({ runId }) => Number(evidence.run(runId)?.['seq']));
+  if (order.some((seq, at) => seq < (order[at - 1] ?? 0)))
+    problems.push({ kind: 'wrong', what: `${name}: runs out of the order of their acceptance` });
+  return problems;
+}
+
+function judgeRun(evidence: Evidence, run: Row): Problem[] {
+  const { run_id: runId, state } = run;
+  if (!hasOutcome(run)) return [{ kind: 'open', what: `run ${runId} is ${state}` }];
+  const entries = evidence.entriesOf(runId);
+  const problems: Problem[] = [];
+  const own = evidence.input(runId);
+  const said = entries.filter(
+    (entry) => entry.message.role === 'user' && textIn(entry) === own?.['text'],
+  ).length;
+  if (own === undefined || said === 0)
+    problems.push({ kind: 'lost', what: `run ${runId}: its message is in no transcript` });
+  if (said > 1)
+    problems.push({ kind: 'doubled', what: `run ${runId}: its message stands ${said} times` });
+  const finals = entries.filter(
+    ({ message }) => message.role === 'assistant' && toolCallsOf(message).length === 0,
+  );
+  if (finals.length > 1)
+    problems.push({ kind: 'doubled', what: `run ${runId} has ${finals.length} last messages` });
+  if (state === 'ok' && finals.length === 0)
+    problems.push({ kind: 'lost', what: `run ${runId}: its reply is in no transcript` });
+  return [...problems, ...judgeCalls(evidence, { runId: String(runId), entries })];
+}
+
+/** Each call that a model planned has one result, in the order of the calls. */
+function judgeCalls(
+  evidence: Evidence,
+  { runId, entries }: { runId: string; entries: Entry[] },
+): Problem[] {
+  const planned = entries.flatMap(({ message }) =>
+    message.role === 'assistant' ? toolCallsOf(message).map(({ id }) => id) : [],
+  );
+  const results = entries.flatMap(({ message }) =>
+    message.role === 'toolResult' ? [message.toolCallId] : [],
+  );
+  if (results.join() === planned.join()) return [];
+  // A run that was stopped leaves what it had not begun.
+  const isCut = evidence.run(runId)?.['state'] !== 'ok';
+  if (isCut && planned.join().startsWith(results.join())) return [];
+  const kind = results.length > planned.length ? 'doubled' : 'lost';
+  return [{ kind, what: `run ${runId}: ${planned.length} calls, ${results.length} results` }];
+}
+
+function judgeInput(evidence: Evidence, input: Row): Problem[] {
+  const { input_id: inputId, state, kind } = input;
+  if (state !== 'appended') return [{ kind: 'open', what: `${kind} ${inputId} is ${state}` }];
+  const isNote = kind === 'note' || kind === 'announce';
+  if (!isNote && evidence.run(inputId) === undefined)
+    return [{ kind: 'lost', what: `${kind} ${inputId} has no run` }];
+  if (!isNote) return [];
+  const times = evidence
+    .entriesOf(input['run_id'])
+    .filter((entry) => entry.message.role === 'user' && textIn(entry) === input['text']).length;
+  if (times === 1) return [];
+  return [{ kind: times === 0 ? 'lost' : 'doubled', what: `${kind} ${inputId}: ${times} times` }];
+}
+
+/** A mark at the beginning of a message names that message alone, over all transcripts. */
+function judgeMarks({ entries }: Evidence): Problem[] {
+  const marks = entries.flatMap((entry) =>
+    entry.message.role === 'user' ? (ownMark(textIn(entry)) ?? []) : [],
+  );
+  return repeated(marks).map((mark) => ({
+    kind: 'doubled',
+    what: `message ${mark} stands in the transcripts more than once`,
+  }));
+}

@@ -1,0 +1,63 @@
+/** What each side of a campaign wrote down while it went on: one JSON line per happening, appended at once. */
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+
+/** What the driver wrote: what it asked for and what it was told. */
+export type DriverEntry =
+  /** before the first call: what will be asked for under this key */
+  | { type: 'job'; key: string; kind: string; sessionKey: string; text: string; expects: Expected }
+  /** each try, before it goes out */
+  | { type: 'call'; key: string }
+  /** each answer that says accepted */
+  | { type: 'answer'; key: string; runId: string }
+  /** an answer that says no; nothing of the job may be stored */
+  | { type: 'refusal'; key: string; error: string }
+  /** a try that nobody answered */
+  | { type: 'unanswered'; key: string; error: string }
+  /** each outcome that was told of an accepted job */
+  | { type: 'outcome'; key: string; runId: string; outcome: string; reply: string | null };
+
+/** What must be found in the end, beside the outcome. */
+export interface Expected {
+  /** file of a workspace that grows by one sign per effect */
+  effects?: string[];
+  /** the reply goes to this chat when the run ends well */
+  deliveredTo?: string;
+  /** a note has no run of its own */
+  isNote?: boolean;
+}
+
+/** What the model wrote: each request and its answer. */
+export interface ModelEntry {
+  /** marks of the newest message that it was asked about */
+  marks: string[];
+  /** marks of messages that stood more than once in what it was told */
+  doubled: string[];
+  answer: string;
+  text?: string;
+}
+
+/** What the chat services wrote: each part they were handed, and whether people see it from now on. */
+export interface ChannelEntry {
+  channel: string;
+  idempotencyKey: string;
+  to: string | null;
+  text: string;
+  /** a new message in the chat; false when it failed before, or when the key was shown already */
+  isShown: boolean;
+  /** how it went wrong, undefined when it did not */
+  failed?: 'before' | 'during' | 'after';
+}
+
+/** Appends one happening. */
+export function writeLedger(path: string, entry: DriverEntry | ModelEntry | ChannelEntry): void {
+  appendFileSync(path, `${JSON.stringify(entry)}\n`);
+}
+
+/** Returns all that was written, in order. */
+export function readLedger<T extends DriverEntry | ModelEntry | ChannelEntry>(path: string): T[] {
+  if (!existsSync(path)) return [];
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T);
+}
