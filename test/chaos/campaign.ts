@@ -49,8 +49,8 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
   const programs: ChildProgram<unknown>[] = [];
   try {
     const world = await openWorld(folder, { options, programs });
-    const kills = await killAgainAndAgain(world, options);
-    const report = await lastRecovery(world);
+    const { kills, last } = await killAgainAndAgain(world, options);
+    const report = await lastRecovery(world, last);
     const ms = Math.round(performance.now() - startedAt);
     return { ...report, kills, seed: options.seed, ms, folder: options.keep ? folder : undefined };
   } finally {
@@ -62,8 +62,8 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
 interface World {
   stateDir: string;
   ledgers: Record<'driver' | 'model' | 'channel', string>;
-  /** Starts the gateway on the same state and port; the one before must be gone. */
-  start(): ChildProgram<Address>;
+  /** Loads another gateway for the same state and port; it begins when it is told, and the one before is gone. */
+  load(): ChildProgram<Address>;
   /** runs from the first gateway on */
   driver: Driver;
   first: ChildProgram<Address>;
@@ -99,13 +99,14 @@ async function openWorld(
     ...(broken === undefined ? {} : { break: broken }),
   };
   const first = start<Address>('chaos-gateway', gatewayArgs);
+  first.begin();
   const address = await first.ready;
   const workspaceOf = (agentId: string): string => workspaceFolder(stateDir, agentId);
   return {
     stateDir,
     ledgers,
     first,
-    start: () => start('chaos-gateway', { ...gatewayArgs, port: String(address.port) }),
+    load: () => start('chaos-gateway', { ...gatewayArgs, port: String(address.port) }),
     driver: startDriver({ address, ledger: ledgers.driver, seed, workspaceOf }),
   };
 }
@@ -126,37 +127,43 @@ function configOf(modelUrl: string): Record<string, unknown> {
   };
 }
 
-/** Returns how many gateways were killed. The one that runs last is gone, too. */
-async function killAgainAndAgain(world: World, options: CampaignOptions): Promise<number> {
+/** Returns how many gateways were killed, and the one that is to be the last. */
+async function killAgainAndAgain(
+  world: World,
+  options: CampaignOptions,
+): Promise<{ kills: number; last: ChildProgram<Address> }> {
   const random = createRandom(options.seed);
   const endAt = performance.now() + options.seconds * 1000;
-  let gateway = world.first;
-  let kills = 0;
+  let [gateway, kills] = [world.first, 0];
   while (kills < options.kills && performance.now() < endAt) {
-    if (kills > 0) gateway = world.start();
-    await live(gateway, { random, mayDieEarly: kills > 0 });
+    const next = world.load();
+    await live(gateway, { random, next, isFirst: kills === 0 });
     await gateway.end('SIGKILL');
     kills += 1;
     if (kills % 10 === 0) options.onProgress?.(`${kills} kills, ${world.driver.jobs()} jobs`);
+    await within(next.loaded, READY_MS);
+    next.begin();
+    gateway = next;
   }
-  if (kills === 0) await gateway.end('SIGTERM');
-  return kills;
+  return { kills, last: gateway };
 }
 
-/** Resolves at the moment of its death: within its start now and then, else somewhere in its work. */
+/**
+ * Resolves at the moment of its death: now and then within its start or soon after, mostly in the
+ * middle of its work, when the next one is loaded already and its absence short.
+ */
 async function live(
   gateway: ChildProgram<Address>,
-  { random, mayDieEarly }: { random: Random; mayDieEarly: boolean },
+  { random, next, isFirst }: { random: Random; next: ChildProgram<Address>; isFirst: boolean },
 ): Promise<void> {
-  const isEarly = random.chance(0.15) && mayDieEarly;
-  const early = random.between(0, 250);
-  const late = random.chance(0.2) ? random.between(1500, 4000) : random.between(30, 1500);
-  await within(isEarly ? gateway.loaded : gateway.ready, READY_MS);
-  await delay(isEarly ? early : late);
+  const kind = random.pick(['start', 'soon', 'work', 'work', 'work', 'work', 'work'] as const);
+  const afterMs = { start: 300, soon: 600, work: 2500 }[kind];
+  if (kind !== 'start' || isFirst) await within(gateway.ready, READY_MS);
+  if (kind === 'work') await within(next.loaded, READY_MS);
+  await delay(random.between(0, afterMs));
 }
 
-async function lastRecovery(world: World): Promise<Verdict> {
-  const gateway = world.start();
+async function lastRecovery(world: World, gateway: ChildProgram<Address>): Promise<Verdict> {
   await within(gateway.ready, READY_MS);
   const database = databaseOf(world.stateDir);
   const endAt = performance.now() + SETTLE_MS;

@@ -1,5 +1,5 @@
 /**
- * The gateway of a campaign, as a process of its own that is killed again and again:
+ * The gateway of a campaign, as a process of its own that waits for its turn and is then killed:
  * `node test/chaos/chaos-gateway.ts --state-dir DIR --port N --channels URL [--break NAME]`.
  */
 import { flushCompileCache } from 'node:module';
@@ -8,7 +8,7 @@ import { createLogger } from '../../src/app/create-logger.ts';
 import { startGateway } from '../../src/app/start-gateway.ts';
 import { type Break, breakChannels, breakStore } from './breaks.ts';
 import { chaosAdapters } from './chaos-adapters.ts';
-import { dieWithParent, tellLoaded, tellReady } from './child-program.ts';
+import { dieWithParent, tellReady, waitForBegin } from './child-program.ts';
 
 const { values } = parseArgs({
   options: {
@@ -25,7 +25,7 @@ dieWithParent();
 await import('../../src/agent/embedded/run-turn.ts');
 // A killed process would not leave its compiled code to the next one.
 flushCompileCache();
-tellLoaded();
+await waitForBegin();
 const gateway = await startGateway({
   stateDir: values['state-dir'],
   port: Number(values.port),

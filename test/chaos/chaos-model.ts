@@ -46,7 +46,7 @@ function troubleFor(userText: string): { delayMs: number; failure?: Failure } {
   const nth = (asked.get(userText) ?? 0) + 1;
   asked.set(userText, nth);
   const random = randomOf(seed, `${nth} ${userText}`);
-  const delayMs = random.chance(0.15) ? random.between(200, 900) : random.between(0, 80);
+  const delayMs = random.chance(0.12) ? random.between(150, 600) : random.between(0, 50);
   if (random.chance(0.04)) return { delayMs, failure: { kind: 'status', status: 503 } };
   if (random.chance(0.02)) return { delayMs, failure: { kind: 'drop' } };
   return { delayMs };

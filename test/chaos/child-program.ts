@@ -6,8 +6,9 @@ import { createInterface } from 'node:readline';
 
 export interface ChildProgram<Ready> {
   pid: number;
-  /** resolves once its code is loaded and its work begins, for programs that say so */
+  /** resolves once its code is loaded, for programs that then wait for `begin` */
   loaded: Promise<void>;
+  begin(): void;
   /** where it is; rejects with its log when it ends before it says so */
   ready: Promise<Ready>;
   /** resolves when it is gone */
@@ -50,6 +51,7 @@ export function startChildProgram<Ready>(
   return {
     pid: child.pid ?? 0,
     loaded: loaded.promise,
+    begin: () => void child.stdin.write('begin\n'),
     ready: told.promise,
     exited,
     end: (signal = 'SIGKILL') => {
@@ -66,9 +68,14 @@ export function dieWithParent(): void {
   if ('unref' in process.stdin) process.stdin.unref();
 }
 
-/** For the program itself: all code is loaded, the work begins. */
-export function tellLoaded(): void {
+/** For the program itself: says that all code is loaded, and resolves when the work shall begin. */
+export async function waitForBegin(): Promise<void> {
+  const begun = once(process.stdin, 'data');
   process.stdout.write(`${LOADED}\n`);
+  // Nothing else holds the process meanwhile.
+  const waiting = setInterval(() => {}, 60_000);
+  await begun;
+  clearInterval(waiting);
 }
 
 /** For the program itself: tells the parent where it is. */

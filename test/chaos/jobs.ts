@@ -48,11 +48,11 @@ interface Draft {
 
 /** How often each kind comes, of the sum of them. */
 const KINDS: readonly [share: number, kind: string, make: Maker][] = [
-  [24, 'say', ({ nth }) => ({ lines: [`SAY: reply ${markOf(nth)}`] })],
-  [18, 'deliver', deliver],
-  [14, 'effects', effects],
-  [16, 'send', send],
-  [10, 'spawn', spawn],
+  [16, 'say', ({ nth }) => ({ lines: [`SAY: reply ${markOf(nth)}`] })],
+  [15, 'deliver', deliver],
+  [12, 'effects', effects],
+  [26, 'send', send],
+  [16, 'spawn', spawn],
   [6, 'door', (draft) => doorSend(draft, 'run')],
   [4, 'note', (draft) => doorSend(draft, 'note')],
   [3, 'fail', () => ({ lines: ['FAIL: 400 scripted'] })],
@@ -107,17 +107,20 @@ function deliver({ nth, sessionKey, random }: Draft): ReturnType<Maker> {
   };
 }
 
-/** Each effect makes its file longer by a sign: an edit that finds its text again after it was done, and an append. */
+/** Each effect makes its file longer by a sign: edits that find their text again after they were done, or an append. */
 function effects({ nth, sessionKey, random }: Draft): ReturnType<Maker> {
   const agent = sessionKey.split(':')[1] ?? '';
-  const [edited, appended] = [`counted/${nth}-edit.txt`, `counted/${nth}-exec.txt`];
+  const edited = `counted/${nth}-edit.txt`;
   const edit = { name: 'edit', args: { path: edited, oldText: '|', newText: '|+' } };
-  const pause = random.chance(0.5) ? 'sleep 0.2; ' : '';
-  const command = `${pause}mkdir -p counted; echo -n + >> ${appended}`;
-  const exec = { name: 'exec', args: { command } };
+  const appended = `counted/${nth}-exec.txt`;
+  const command = `sleep 0.1; mkdir -p counted; echo -n + >> ${appended}`;
+  // A command costs a thread with a shell in it.
+  const isCommand = random.chance(0.3);
+  const calls = isCommand ? [edit, { name: 'exec', args: { command } }] : [edit];
+  const files = isCommand ? [edited, appended] : [edited];
   return {
-    lines: [`TOOLS: ${JSON.stringify([edit, exec])}`, `SAY: reply ${markOf(nth)}`],
-    expects: { effects: [`${agent}/${edited}`, `${agent}/${appended}`] },
+    lines: [`TOOLS: ${JSON.stringify(calls)}`, `SAY: reply ${markOf(nth)}`],
+    expects: { effects: files.map((file) => `${agent}/${file}`) },
     needs: { path: `${agent}/${edited}`, content: '|' },
   };
 }
