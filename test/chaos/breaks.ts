@@ -12,7 +12,7 @@ export const POSTGRES_BREAKS = ['no-fence', 'stale-epoch'] as const;
 /** How long an acceptance that was answered already is kept from its commit. */
 const COMMIT_DELAY_MS = 60;
 /** Every so many a follow-up is forgotten. */
-const DROPPED_FOLLOW_UP = 8;
+const DROPPED_FOLLOW_UP = 5;
 
 /** Returns the store with a safeguard less, or as it is. */
 export function breakStore(store: Store, broken: Break | undefined): Store {

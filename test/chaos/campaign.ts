@@ -17,6 +17,8 @@ export interface CampaignOptions {
   seed: number;
   /** no more kills after this; what follows takes as long as the recovery takes */
   seconds: number;
+  /** asks at least for so many jobs, if need be after the last kill */
+  jobs?: number | undefined;
   broken?: Break | undefined;
   /** told now and then how far it is */
   onProgress?: (line: string) => void;
@@ -39,8 +41,10 @@ interface Address {
 }
 
 /** After the last start everything must have ended by then. */
-const SETTLE_MS = 90_000;
+const SETTLE_MS = 120_000;
 const READY_MS = 30_000;
+/** A life in which nothing goes forward ends all the same. */
+const LONGEST_LIFE_MS = 8000;
 
 /** Runs a campaign and ends all that it started. */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignReport> {
@@ -50,7 +54,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
   try {
     const world = await openWorld(folder, { options, programs });
     const { kills, last } = await killAgainAndAgain(world, options);
-    const report = await lastRecovery(world, last);
+    const report = await lastRecovery(world, { gateway: last, jobs: options.jobs ?? 0 });
     const ms = Math.round(performance.now() - startedAt);
     return { ...report, kills, seed: options.seed, ms, folder: options.keep ? folder : undefined };
   } finally {
@@ -137,7 +141,7 @@ async function killAgainAndAgain(
   let [gateway, kills] = [world.first, 0];
   while (kills < options.kills && performance.now() < endAt) {
     const next = world.load();
-    await live(gateway, { random, next, isFirst: kills === 0 });
+    await live(world, { gateway, next, random, isFirst: kills === 0 });
     await gateway.end('SIGKILL');
     kills += 1;
     if (kills % 10 === 0) options.onProgress?.(`${kills} kills, ${world.driver.jobs()} jobs`);
@@ -152,21 +156,35 @@ async function killAgainAndAgain(
  * Resolves at the moment of its death: now and then within its start or soon after, mostly in the
  * middle of its work, when the next one is loaded already and its absence short.
  */
-async function live(
-  gateway: ChildProgram<Address>,
-  { random, next, isFirst }: { random: Random; next: ChildProgram<Address>; isFirst: boolean },
-): Promise<void> {
+async function live({ driver }: World, { gateway, random, next, isFirst }: Life): Promise<void> {
   const kind = random.pick(['start', 'soon', 'work', 'work', 'work', 'work', 'work'] as const);
-  const afterMs = { start: 300, soon: 600, work: 2500 }[kind];
+  const [afterMs, afterJobs] = [random.between(0, 300), random.between(0, 30)];
   if (kind !== 'start' || isFirst) await within(gateway.ready, READY_MS);
-  if (kind === 'work') await within(next.loaded, READY_MS);
-  await delay(random.between(0, afterMs));
+  if (kind === 'work') {
+    await within(next.loaded, READY_MS);
+    const enough = driver.jobs() + afterJobs;
+    const endAt = performance.now() + LONGEST_LIFE_MS;
+    while (driver.jobs() < enough && performance.now() < endAt) await delay(10);
+  }
+  await delay(afterMs);
 }
 
-async function lastRecovery(world: World, gateway: ChildProgram<Address>): Promise<Verdict> {
+interface Life {
+  gateway: ChildProgram<Address>;
+  /** the one after it, being loaded */
+  next: ChildProgram<Address>;
+  random: Random;
+  isFirst: boolean;
+}
+
+async function lastRecovery(
+  world: World,
+  { gateway, jobs }: { gateway: ChildProgram<Address>; jobs: number },
+): Promise<Verdict> {
   await within(gateway.ready, READY_MS);
   const database = databaseOf(world.stateDir);
   const endAt = performance.now() + SETTLE_MS;
+  while (world.driver.jobs() < jobs && performance.now() < endAt) await delay(50);
   await world.driver.finish(SETTLE_MS);
   for (let round = 0; round < 10 && performance.now() < endAt; round += 1) {
     while (workLeft(database) && performance.now() < endAt) await delay(50);

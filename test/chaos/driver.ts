@@ -26,8 +26,6 @@ export interface DriverOptions {
   seed: number;
   /** folder of an agent's files */
   workspaceOf: (agentId: string) => string;
-  /** at most so many jobs in all; the driver then waits for the end */
-  maxJobs?: number | undefined;
 }
 
 /** Jobs that are asked for at a time. */
@@ -47,7 +45,6 @@ export function startDriver(options: DriverOptions): Driver {
   const used = new Map<string, number>();
   const waiting = new Set<Promise<void>>();
   let [jobs, sessions, isStopping, isOver] = [0, 0, false, false];
-  const mayStart = (): boolean => !isStopping && jobs < (options.maxJobs ?? Infinity);
 
   /** Resolves with the runId once the job is accepted, undefined when it was refused or time is over. */
   const ask = async (job: Job): Promise<string | undefined> => {
@@ -121,7 +118,7 @@ export function startDriver(options: DriverOptions): Driver {
     desk.known = [...desk.known, sessionKey].slice(-2 * OPEN_SESSIONS);
   };
   const caller = async (): Promise<void> => {
-    while (mayStart()) {
+    while (!isStopping) {
       if (waiting.size >= MAX_OPEN) {
         await Promise.race(waiting);
         continue;

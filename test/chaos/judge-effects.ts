@@ -81,7 +81,9 @@ function judgeChats({ channel, rows }: Evidence): Problem[] {
   const shown = channel.filter(({ isShown }) => isShown);
   const nameOf = (name: string, to: string, text: string): string => `${name} ${to}: ${text}`;
   const owed = new Set(
-    rows.deliveries.map((row) => nameOf(String(row['channel']), String(row['route_to']), String(row['text']))),
+    rows.deliveries.map((row) =>
+      nameOf(String(row['channel']), String(row['route_to']), String(row['text'])),
+    ),
   );
   const names = shown.map((part) => nameOf(part.channel, String(part.to), part.text));
   return [
