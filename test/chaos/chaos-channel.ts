@@ -32,13 +32,12 @@ tellReady({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
 type Handed = Pick<ChannelEntry, 'channel' | 'idempotencyKey' | 'to' | 'text'>;
 
 async function take(part: Handed, response: ServerResponse): Promise<void> {
-  const name = `${part.to} ${part.text}`;
-  const nth = (handed.get(name) ?? 0) + 1;
-  handed.set(name, nth);
-  const random = randomOf(seed, name);
+  const nth = (handed.get(part.text) ?? 0) + 1;
+  handed.set(part.text, nth);
+  const random = randomOf(seed, part.text);
   // Only the first hand-over of a text fails, so that a retry is over soon.
   const failed =
-    nth === 1 && random.chance(0.12)
+    nth === 1 && random.chance(0.2)
       ? random.pick(['before', 'during', 'after'] as const)
       : undefined;
   await delay(random.chance(0.3) ? random.between(50, 250) : 0);
