@@ -10,7 +10,7 @@ export type Break = (typeof BREAKS)[number];
 export const POSTGRES_BREAKS = ['no-fence', 'stale-epoch'] as const;
 
 /** How long an acceptance that was answered already is kept from its commit. */
-const COMMIT_DELAY_MS = 60;
+const COMMIT_DELAY_MS = 250;
 /** Every so many a follow-up is forgotten. */
 const DROPPED_FOLLOW_UP = 5;
 

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { databaseOf } from '../helpers/open-gateway.ts';
 import type { Break } from './breaks.ts';
 import { type ChildProgram, startChildProgram } from './child-program.ts';
-import { type Driver, startDriver } from './driver.ts';
+import { Driver } from './driver.ts';
 import { AGENTS, workspaceFolder } from './jobs.ts';
 import { createRandom, type Random } from './random.ts';
 import { pendingNotes, workLeft } from './store-state.ts';
@@ -111,7 +111,7 @@ async function openWorld(
     ledgers,
     first,
     load: () => start('chaos-gateway', { ...gatewayArgs, port: String(address.port) }),
-    driver: startDriver({ address, ledger: ledgers.driver, seed, workspaceOf }),
+    driver: new Driver({ address, ledger: ledgers.driver, seed, workspaceOf }),
   };
 }
 
@@ -144,7 +144,7 @@ async function killAgainAndAgain(
     await live(world, { gateway, next, random, isFirst: kills === 0 });
     await gateway.end('SIGKILL');
     kills += 1;
-    if (kills % 10 === 0) options.onProgress?.(`${kills} kills, ${world.driver.jobs()} jobs`);
+    if (kills % 10 === 0) options.onProgress?.(`${kills} kills, ${world.driver.jobs} jobs`);
     await within(next.loaded, READY_MS);
     next.begin();
     gateway = next;
@@ -162,9 +162,9 @@ async function live({ driver }: World, { gateway, random, next, isFirst }: Life)
   if (kind !== 'start' || isFirst) await within(gateway.ready, READY_MS);
   if (kind === 'work') {
     await within(next.loaded, READY_MS);
-    const enough = driver.jobs() + afterJobs;
+    const enough = driver.jobs + afterJobs;
     const endAt = performance.now() + LONGEST_LIFE_MS;
-    while (driver.jobs() < enough && performance.now() < endAt) await delay(10);
+    while (driver.jobs < enough && performance.now() < endAt) await delay(10);
   }
   await delay(afterMs);
 }
@@ -184,7 +184,7 @@ async function lastRecovery(
   await within(gateway.ready, READY_MS);
   const database = databaseOf(world.stateDir);
   const endAt = performance.now() + SETTLE_MS;
-  while (world.driver.jobs() < jobs && performance.now() < endAt) await delay(50);
+  while (world.driver.jobs < jobs && performance.now() < endAt) await delay(50);
   await world.driver.finish(SETTLE_MS);
   for (let round = 0; round < 10 && performance.now() < endAt; round += 1) {
     while (workLeft(database) && performance.now() < endAt) await delay(50);
