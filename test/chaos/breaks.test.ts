@@ -12,7 +12,7 @@ const FOUND = [
 
 describe('a campaign with a safeguard switched off', { concurrency: 3 }, () => {
   for (const { broken, kind, ...options } of FOUND) {
-    it(`[CA2] ${broken} is found as ${kind}`, async () => {
+    it(`[CX2] ${broken} is found as ${kind}`, async () => {
       const report = await runCampaign({ ...options, seconds: 10, broken });
       assert.ok(report[kind] > 0, `nothing found; counts: ${JSON.stringify(report.counts)}`);
     });

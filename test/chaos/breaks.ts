@@ -16,8 +16,8 @@ const DROPPED_FOLLOW_UP = 5;
 
 /** Returns the store with a safeguard less, or as it is. */
 export function breakStore(store: Store, broken: Break | undefined): Store {
-  if (broken === 'ack-before-commit') return withWrite(store, ackBeforeCommit(store));
-  if (broken === 'drop-followup') return withWrite(store, dropFollowUps(store));
+  if (broken === 'ack-before-commit') return replacing(store, { write: ackBeforeCommit(store) });
+  if (broken === 'drop-followup') return replacing(store, { write: dropFollowUps(store) });
   return store;
 }
 
@@ -72,13 +72,4 @@ function replacing<T extends object>(whole: T, members: Partial<T>): T {
       return typeof member === 'function' ? (member.bind(target) as unknown) : member;
     },
   });
-}
-
-function withWrite(store: Store, write: Store['write']): Store {
-  return {
-    read: (fn) => store.read(fn),
-    onSignal: (listener) => store.onSignal(listener),
-    close: () => store.close(),
-    write,
-  };
 }

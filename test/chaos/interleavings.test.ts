@@ -5,7 +5,7 @@ import { makeStateDir } from '../helpers/gateway-process.ts';
 import { databaseOf, openGateway } from '../helpers/open-gateway.ts';
 import { INTERLEAVING_CONFIG, playInterleavings } from './interleavings.ts';
 
-it('[CA3] however two and three agents send to each other with waits, none hangs, and each refused wait names a real cycle', async (t) => {
+it('[CX3] however two and three agents send to each other with waits, none hangs, and each refused wait names a real cycle', async (t) => {
   const stateDir = makeStateDir(t, { config: INTERLEAVING_CONFIG });
   const { client } = await openGateway(t, stateDir);
   const report = await playInterleavings({

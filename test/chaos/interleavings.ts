@@ -34,8 +34,8 @@ export const INTERLEAVING_CONFIG = {
   },
   tools: { sessions: { visibility: 'all' }, agentToAgent: { enabled: true } },
 };
-/** A wait that lasts that long has hung: the scripts are done in a tenth of it. */
-const WAIT_SECONDS = 20;
+/** A wait that lasts that long has hung, even on a machine that has much else to do. */
+const WAIT_SECONDS = 90;
 
 /** Plays the interleavings and judges every send. */
 export async function playInterleavings(

@@ -56,7 +56,7 @@ async function interleave(count: number): Promise<number> {
   try {
     const stateDir = makeStateDir(life, { config: INTERLEAVING_CONFIG });
     const { client } = await openGateway(life, stateDir);
-    const options = { client, database: databaseOf(stateDir), seed, count, atOnce: 16 };
+    const options = { client, database: databaseOf(stateDir), seed, count, atOnce: 8 };
     const { problems, sends, refused, cycles } = await playInterleavings(options);
     for (const problem of problems.slice(0, MAX_PRINTED)) print(problem);
     const lengths = Object.entries(cycles).map(([length, times]) => `${times} of ${length} lanes`);
