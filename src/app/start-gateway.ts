@@ -97,7 +97,13 @@ async function startOn(
   }
   const token = mode === 'token' ? ensureGatewayToken(loaded, { env }).token : undefined;
   const secret = token ?? password ?? stateDir;
-  const { context, host, invokeTool } = buildServices(store, { loaded, logger, secret, bootId, channels });
+  const { context, host, invokeTool } = buildServices(store, {
+    loaded,
+    logger,
+    secret,
+    bootId,
+    channels,
+  });
   // where several gateways share a store, no one of them owns the files
   const mirror = store.shared === undefined ? createMirror(context) : undefined;
   let isReady = false;
