@@ -181,9 +181,16 @@ test('[BR-062] a name that looks like a path is a session to no door, and touche
   const [row] = list['sessions'] as Json[];
   assert.equal(row?.['key'], group);
   assert.equal(dirname(String(row?.['transcriptPath'])), join(stateDir, 'agents', 'a', 'sessions'));
+  // Transcripts are mirrored below `agents`, each in the folder of its agent and nowhere else.
+  const isExpected = (file: string) => file.startsWith('workspace') || file.startsWith('agents');
   assert.deepEqual(
-    filesOf(stateDir).filter((file) => !before.includes(file) && !file.startsWith('workspace')),
+    filesOf(stateDir).filter((file) => !before.includes(file) && !isExpected(file)),
     [],
+  );
+  const mirrored = readdirSync(join(stateDir, 'agents'), { recursive: true, encoding: 'utf8' });
+  assert.ok(
+    mirrored.every((path) => /^a(\/sessions(\/[\w.-]+)?)?$/.test(path)),
+    mirrored.join(),
   );
   assert.ok(!existsSync(join(dirname(stateDir), 'x')));
 });
