@@ -15,7 +15,7 @@ export interface FileResult {
 }
 
 /** A file that is not done by then is ended: the test waits for nothing, or left something open. */
-export const FILE_TIMEOUT_MS = 180_000;
+export const FILE_TIMEOUT_MS = 300_000;
 
 /** Runs one test file in a process of its own, and returns the test runner's own figures. */
 export async function runTestFile(

@@ -32,7 +32,7 @@ function unitsInSources(): Set<string> {
   for (const file of globSync('**/*.ts', { cwd: SOURCES })) {
     if (file.endsWith('.test.ts')) continue;
     const text = readFileSync(join(SOURCES, file), 'utf8');
-    for (const [, rest] of text.matchAll(/\.write\(\s*([^\s]*)/g)) {
+    for (const [, rest] of text.matchAll(/store\s*\.write\(\s*([^\s]*)/g)) {
       const name = /^(['"`])(?<name>[^'"`]+)\1/.exec(rest ?? '')?.groups?.['name'];
       assert.ok(name !== undefined, `${file}: a unit needs a literal name, not ${rest}`);
       for (const unit of variantsOf(file, name)) units.add(unit);
