@@ -103,6 +103,14 @@ const HEALED: [title: string, damage: string[], findings: string[]][] = [
   ],
   ['a run that its lane does not hold', [RUNNING_RUN], ['run-lane', 'lane-counts']],
   [
+    'a message that joined the turn of a run that has ended',
+    [
+      RUNNING_RUN,
+      "update runs set merged_into = (select run_id from runs where state = 'ok' limit 1) where state = 'running'",
+    ],
+    ['run-merged'],
+  ],
+  [
     'a queued run without its message',
     [
       QUEUED_RUN,

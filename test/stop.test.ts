@@ -80,7 +80,7 @@ test('[SO1] what was said before the stop stays in the transcript, marked as abo
 });
 
 test('[SO3, BR-187] a stop of a session leaves the messages that wait there: they run in order', async (t) => {
-  const world = await startWorld(t);
+  const world = await startWorld(t, { config: { messages: { queue: { mode: 'followup' } } } });
   const held = world.model.hold('SAY: one');
   const first = await send(world, B, 'SAY: one');
   await held.arrived();

@@ -2,7 +2,12 @@
  * What runs an agent's turn. A runtime talks to a model (or plays a script); the host makes every
  * step durable and executes the tools.
  */
-import type { AssistantMessage, Message, ToolResultMessage } from '../protocol/message.ts';
+import type {
+  AssistantMessage,
+  Message,
+  ToolResultMessage,
+  UserMessage,
+} from '../protocol/message.ts';
 import type { ThinkingLevel } from '../protocol/words.ts';
 
 /** A tool as the model sees it. */
@@ -38,11 +43,11 @@ export interface TurnHost {
   delta(text: string): void;
   /**
    * Commits an assistant message that plans tool calls, executes each call in order, appends the
-   * results, and resolves with them.
+   * results, and resolves with them and with the messages that people steered in after them (B12).
    * Contract: call it for every assistant message with tool calls, and only for those; the runtime
    * executes no tool itself. A rejection ends the turn: pass it on, do not catch it.
    */
-  toolCalls(message: AssistantMessage): Promise<ToolResultMessage[]>;
+  toolCalls(message: AssistantMessage): Promise<(ToolResultMessage | UserMessage)[]>;
 }
 
 /** Contract: resolves with the final assistant message (without tool calls); a model failure is a

@@ -109,3 +109,12 @@ test('[MC4] failed and empty assistant messages are left out, a partial text is 
   );
   assert.deepEqual(messages.map(textOf), ['a', 'b', 'c', 'half an ans']);
 });
+
+test('[QU6] the context of a run is put before its own message, not before one that was steered in', () => {
+  const entries = entriesOf(
+    [user('note'), user('own'), assistant([call('1')], 'toolUse'), result('1'), user('steered')],
+    'r1',
+  );
+  const texts = toModelContext(entries, { runId: 'r1', prefix: '[context]' }).map(textOf);
+  assert.deepEqual([texts[0], texts[1], texts[4]], ['note', '[context]\nown', 'steered']);
+});

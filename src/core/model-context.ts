@@ -28,9 +28,7 @@ export interface OwnPrompt {
 /** Returns the messages in order, ready for a runtime. */
 export function toModelContext(entries: readonly ContextMessage[], own: OwnPrompt): Message[] {
   const messages: Message[] = [];
-  const lastOwn = entries.findLastIndex(
-    ({ message, runId }) => message.role === 'user' && runId === own.runId,
-  );
+  const lastOwn = ownMessageIndex(entries, own.runId);
   for (const [index, { message }] of entries.entries()) {
     if (message.role === 'toolResult') {
       if (openCalls(messages).has(message.toolCallId)) messages.push(message);
@@ -42,6 +40,14 @@ export function toModelContext(entries: readonly ContextMessage[], own: OwnPromp
     else messages.push(index === lastOwn ? withOwnPrompt(message, own) : withMarker(message));
   }
   return messages;
+}
+
+/** What comes in after the run has begun to answer was steered into it and is not its own message. */
+function ownMessageIndex(entries: readonly ContextMessage[], runId: string): number {
+  const isOwn = (role: Message['role']) => (entry: ContextMessage) =>
+    entry.message.role === role && entry.runId === runId;
+  const answer = entries.findIndex(isOwn('assistant'));
+  return entries.slice(0, answer < 0 ? undefined : answer).findLastIndex(isOwn('user'));
 }
 
 function withOwnPrompt(message: UserMessage, own: OwnPrompt): UserMessage {

@@ -2,7 +2,8 @@
  * The lifecycle of a run (A12):
  *
  *   queued ──claim──▶ running ⇄ (wait, wake) waiting ──end──▶ ok | error | timeout | aborted
- *     └──drop──▶ aborted          └─claim─┘ after a crash
+ *     ├──drop──▶ aborted          └─claim─┘ after a crash
+ *     └──give way──▶ error
  *
  * A run that somebody stopped ends `aborted`, however else it would have ended.
  */
@@ -18,7 +19,7 @@ export function isOutcome(state: RunState): state is RunOutcome {
 
 /** What can happen to a run. */
 export type RunStep =
-  /** an owner of its lane takes it, or takes it again after a crash */
+  /** an owner of its lane takes it, by itself or into another turn; or takes it again after a crash */
   | { type: 'claim' }
   /** it waits for other runs */
   | { type: 'wait' }
@@ -26,6 +27,8 @@ export type RunStep =
   | { type: 'wake' }
   /** it is stopped before it began */
   | { type: 'drop' }
+  /** newer messages take its place among those that may wait (B12) */
+  | { type: 'give_way' }
   | { type: 'end'; outcome: RunOutcome };
 
 /** The part of a run that decides what may happen to it. */
@@ -47,6 +50,8 @@ export function nextRunState(run: RunCourse, step: RunStep): RunState | undefine
       return isGoing ? 'running' : undefined;
     case 'drop':
       return run.state === 'queued' ? 'aborted' : undefined;
+    case 'give_way':
+      return run.state === 'queued' && run.stoppedBy === null ? 'error' : undefined;
     case 'end':
       if (!isGoing) return undefined;
       return run.stoppedBy === null ? step.outcome : 'aborted';

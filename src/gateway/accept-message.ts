@@ -16,8 +16,10 @@ export async function acceptChat(
   const accepted = await services.acceptMessage(caller, request);
   const { runId, sessionKey } = accepted;
   if (accepted.isNew) return { runId, sessionKey, status: 'started' };
-  if (!hasEnded(accepted)) return { runId, sessionKey, status: 'in_flight' };
-  return { runId, sessionKey, status: 'ok', outcome: accepted.state };
+  const { mergedInto } = accepted;
+  const base = { runId, sessionKey, ...(mergedInto === undefined ? {} : { mergedInto }) };
+  if (!hasEnded(accepted)) return { ...base, status: 'in_flight' };
+  return { ...base, status: 'ok', outcome: accepted.state };
 }
 
 /**

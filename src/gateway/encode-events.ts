@@ -69,7 +69,7 @@ export function encodeStart(event: EventOf<'started'>, now: number): AgentBody {
 
 /** Returns the lifecycle event of a run that has ended: `end` when it ended ok, else `error`. */
 export function encodeEnd(event: EventOf<'ended'>, now: number): AgentBody {
-  const { state, startedAt, endedAt, error } = event;
+  const { state, startedAt, endedAt, error, mergedInto } = event;
   return {
     ...idsOf(event),
     ts: now,
@@ -80,6 +80,7 @@ export function encodeEnd(event: EventOf<'ended'>, now: number): AgentBody {
       ...(startedAt === undefined ? {} : { startedAt }),
       endedAt,
       ...(error === undefined ? {} : { error }),
+      ...(mergedInto === undefined ? {} : { mergedInto }),
     },
   };
 }
@@ -95,7 +96,8 @@ export function encodeChatEnd(
   event: EventOf<'ended'>,
   protocol: ProtocolVersion,
 ): ChatBody | undefined {
-  const base = idsOf(event);
+  const { mergedInto } = event;
+  const base = { ...idsOf(event), ...(mergedInto === undefined ? {} : { mergedInto }) };
   const message = event.reply === '' ? {} : { message: toChatMessage(event.reply, event.endedAt) };
   switch (event.state) {
     case 'ok':

@@ -31,8 +31,10 @@ export interface ChatMessage {
   content: { type: 'text'; text: string }[];
   timestamp: number;
 }
-export type ChatPayload = OfRun &
-  (
+export type ChatPayload = OfRun & {
+  /** of a message that joined the turn of another run: that run, whose end this is */
+  mergedInto?: string;
+} & (
     | {
         state: 'delta';
         /** protocol 4: what to append; the whole text when `replace` is true, and in the first event */
@@ -62,6 +64,7 @@ export type AgentPayload = OfRun & { ts: number } & (
               startedAt?: number;
               endedAt: number;
               error?: string;
+              mergedInto?: string;
             };
       }
     | {

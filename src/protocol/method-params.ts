@@ -1,6 +1,6 @@
 /** The parameters of the gateway methods (SPEC B10.4), and those that are documented but not supported yet. */
 import { z } from 'zod';
-import { RUN_STATES, SESSION_KINDS, THINKING_LEVELS } from './words.ts';
+import { QUEUE_DROPS, QUEUE_MODES, RUN_STATES, SESSION_KINDS, THINKING_LEVELS } from './words.ts';
 
 const filled = z.string().regex(/\S/, 'must not be blank');
 const name = filled.max(1024);
@@ -40,6 +40,10 @@ export const sessionsPatchParams = z.strictObject({
   reasoningLevel: clearable,
   elevatedLevel: clearable,
   sendPolicy: z.enum(['allow', 'deny']).nullable().exactOptional(),
+  queueMode: z.enum(QUEUE_MODES).nullable().exactOptional(),
+  queueDebounceMs: z.int().min(0).max(3_600_000).nullable().exactOptional(),
+  queueCap: z.int().min(1).max(500).nullable().exactOptional(),
+  queueDrop: z.enum(QUEUE_DROPS).nullable().exactOptional(),
 });
 
 export const chatSendParams = z.strictObject({
@@ -131,7 +135,6 @@ export const REFUSED_PARAMS: Record<string, Record<string, string>> = {
     includeLastMessage: 'not supported; use messageLimit: 1',
   },
   'sessions.patch': {
-    queueMode: LATER,
     spawnedBy: 'written once, at the spawn; it cannot be patched',
     spawnDepth: 'written once, at the spawn; it cannot be patched',
   },

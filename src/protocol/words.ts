@@ -49,6 +49,21 @@ export type SessionState = 'idle' | 'queued' | 'running' | 'waiting';
 export const VISIBILITY_LEVELS = ['self', 'tree', 'agent', 'all'] as const;
 export type VisibilityLevel = (typeof VISIBILITY_LEVELS)[number];
 
+export const QUEUE_MODES = [
+  'steer',
+  'followup',
+  'collect',
+  'steer-backlog',
+  'interrupt',
+  'queue',
+] as const;
+/** What a person's message into a busy session does (B12); `queue` is another word for `steer`. */
+export type QueueMode = (typeof QUEUE_MODES)[number];
+
+export const QUEUE_DROPS = ['old', 'new', 'summarize'] as const;
+/** What gives way when more messages would wait than the cap allows (B12). */
+export type QueueDrop = (typeof QUEUE_DROPS)[number];
+
 export type SendPolicyAction = 'allow' | 'deny';
 
 /** Why an exchange ended (A10). */

@@ -35,6 +35,8 @@ export type RunEvent =
       endedAt: number;
       /** true when the reply goes out as a delivery of its own, which then carries the final `chat` event */
       delivered: boolean;
+      /** the run whose turn took the message in, and whose outcome this is */
+      mergedInto?: string;
     })
   /** a webchat part whose row is committed: the offer of the outbox (A7) */
   | (OfRun & { type: 'chat_delivery'; deliveryId: string; text: string })

@@ -24,6 +24,8 @@ import type {
   SessionsWaited,
 } from '../protocol/tools/session-tools.ts';
 import type {
+  QueueDrop,
+  QueueMode,
   RunClass,
   RunOutcome,
   RunState,
@@ -61,6 +63,8 @@ export interface Accepted {
   /** false = this key was accepted before; `state` says where that run is */
   isNew: boolean;
   state: 'queued' | 'running' | 'waiting' | RunOutcome;
+  /** the run whose turn took the message in */
+  mergedInto?: string;
 }
 
 /** One answer to "how did that run end?", the same words for `agent.wait` and the tools (A9, A12). */
@@ -71,6 +75,8 @@ export interface RunWaitAnswer {
   status: 'ok' | 'error' | 'timeout';
   messageState: 'queued' | 'running' | 'waiting' | 'done';
   outcome?: RunOutcome;
+  /** the run whose turn took the message in, and whose outcome this is */
+  mergedInto?: string;
   reply?: string;
   error?: string;
   startedAt?: number;
@@ -143,6 +149,10 @@ export interface PatchSession {
   reasoningLevel?: string | null;
   elevatedLevel?: string | null;
   sendPolicy?: SendPolicyAction | null;
+  queueMode?: QueueMode | null;
+  queueDebounceMs?: number | null;
+  queueCap?: number | null;
+  queueDrop?: QueueDrop | null;
 }
 
 export interface OperatorListQuery {

@@ -7,6 +7,8 @@ import type {
   ChatType,
   DeliveryState,
   ExchangeEndReason,
+  QueueDrop,
+  QueueMode,
   RunClass,
   RunState,
   SendPolicyAction,
@@ -43,6 +45,14 @@ export interface SessionRow {
   systemSent: boolean;
   abortedLastRun: boolean;
   sendPolicy: SendPolicyAction | null;
+  /** override of `messages.queue.mode`, null = by configuration */
+  queueMode: QueueMode | null;
+  /** override of `messages.queue.debounceMs` */
+  queueDebounceMs: number | null;
+  /** override of `messages.queue.cap` */
+  queueCap: number | null;
+  /** override of `messages.queue.drop` */
+  queueDrop: QueueDrop | null;
   lastChannel: string | null;
   lastTo: string | null;
   lastAccountId: string | null;
@@ -98,7 +108,9 @@ export type InputKind =
   /** a message of `sessions_send` that joins the next turn and starts none (`mode: note`) */
   | 'note'
   /** a child's announced result, which joins the next turn too */
-  | 'announce';
+  | 'announce'
+  /** what was dropped because too many messages waited; it joins the next turn too (B12) */
+  | 'summary';
 
 /** One accepted message before (and after) it is in a transcript. */
 export interface InputRow {
@@ -141,7 +153,7 @@ export interface RunRow {
   sessionKey: string;
   /** window it writes to, null until claimed */
   sessionId: string | null;
-  /** order in the lane */
+  /** order in the lane; below 0: ahead of all that waits, the newest first (an interrupt) */
   seq: number;
   state: RunState;
   runClass: RunClass;
@@ -179,11 +191,14 @@ export interface RunRow {
   costUsd: number | null;
   /** false when no model call reported usage */
   usageKnown: boolean;
+  /** the run whose turn took this message in, and whose outcome it has (A12) */
   mergedInto: string | null;
   /** who stopped it: `operator` or a session key; set before it ends, and then it ends `aborted` */
   stoppedBy: string | null;
   /** names the call that stopped it (A13), null = the call had no key */
   stopKey: string | null;
+  /** what this message may do to the turns around it, null = it has a turn of its own (B12) */
+  queueMode: Exclude<QueueMode, 'queue'> | null;
 }
 
 /** One lane per session key: strict order, one owner. */
@@ -202,7 +217,14 @@ export interface LaneRow {
   /** run that is claimed, null = none */
   currentRunId: string | null;
   state: SessionState;
+  /** since when its head waits; in the future while collected messages wait for quiet */
   readyAt: number;
+  /** the topmost session above this one: lanes of one root take turns with others */
+  rootKey: string;
+  /** its place in the order of claims: `readyAt`, or when its root was served since */
+  turnAt: number;
+  /** until when collected messages wait for more of them */
+  quietUntil: number;
 }
 
 export interface ToolCallRow {

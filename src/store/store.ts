@@ -9,6 +9,7 @@ import type {
   DeliveryRow,
   EntryRow,
   ExchangeRow,
+  InputKind,
   InputRow,
   JobRow,
   LaneRow,
@@ -150,6 +151,8 @@ export interface InputReads {
   findByIdempotencyKey(scope: string, key: string): Promise<InputRow | undefined>;
   /** Inputs not yet in a transcript, in lane order. */
   pending(sessionKey: string, limit: number): Promise<InputRow[]>;
+  /** The oldest of one kind that is not yet in a transcript. */
+  firstPending(sessionKey: string, kind: InputKind): Promise<InputRow | undefined>;
   /** Routed messages under a root (kinds `inter_session`, `note` and `exchange`). */
   countUnderRoot(rootRunId: string): Promise<number>;
   /** Primary messages from one session to another under a root. */
@@ -160,6 +163,8 @@ export interface InputWrites extends InputReads {
   markAppended(inputId: string, runId: string, at: number): Promise<void>;
   /** Its run ended before it began: it never enters a transcript. */
   markDropped(inputId: string): Promise<void>;
+  /** Changes the text of an input that is not in a transcript yet. */
+  rewrite(inputId: string, text: string): Promise<void>;
 }
 
 /** A page position in newest-first order. */
@@ -191,6 +196,10 @@ export interface RunReads {
     cursor: RunCursor | undefined;
     limit: number;
   }): Promise<RunRow[]>;
+  /** The first queued runs of a lane, in the order of their turns. */
+  queued(sessionKey: string, limit: number): Promise<RunRow[]>;
+  /** Runs whose messages joined the turn of this one. */
+  mergedInto(runId: string): Promise<RunRow[]>;
   countByState(): Promise<Record<string, number>>;
 }
 export interface RunWrites extends RunReads {
@@ -205,15 +214,21 @@ export interface LaneReads {
   get(sessionKey: string): Promise<LaneRow | undefined>;
   /** State of each named lane; a missing lane is idle. */
   states(sessionKeys: readonly string[]): Promise<Map<string, SessionState>>;
+  /** When the next lane of the class comes ready that is not ready at `now`. */
+  nextReadyAt(runClass: RunClass, now: number): Promise<number | undefined>;
 }
 export interface LaneWrites extends LaneReads {
   /** Takes the next seq of the lane, making the lane when it is new. */
   nextSeq(sessionKey: string): Promise<number>;
-  /** Counts one more unfinished run of `runClass`; a free, empty lane becomes ready at `readyAt`. */
+  /**
+   * Counts one more unfinished run of `runClass`; a free lane that is empty, or waits for quiet, becomes
+   * ready at `readyAt`. Call it after the insertion of the run, which may stand ahead of others.
+   */
   addRun(sessionKey: string, runClass: RunClass, readyAt: number): Promise<void>;
   /**
-   * Claims the ready lane of `runClass` that has waited longest (lanes that hold an interrupted run
-   * first): sets the owner and raises the epoch. `undefined` when none is ready.
+   * Claims the ready lane of `runClass` whose turn it is: lanes that hold an interrupted run first, then
+   * the root that was served longest ago, then the lane that has waited longest. Sets the owner and
+   * raises the epoch. `undefined` when none is ready.
    */
   claimNext(query: { runClass: RunClass; owner: string }): Promise<LaneRow | undefined>;
   /** Returns the lane, whoever owns it, and keeps others from changing it until the unit ends. */

@@ -127,6 +127,8 @@ function configOf(modelUrl: string): Record<string, unknown> {
     agents: { defaults: { maxConcurrent: 8 }, list },
     session: { agentToAgent: { maxPingPongTurns: 2 } },
     tools: { sessions: { visibility: 'all' }, agentToAgent: { enabled: true } },
+    // each message has a turn of its own, and as many wait as the campaign sends
+    messages: { queue: { mode: 'followup', debounceMs: 0, cap: 500 } },
     models: { providers: { fake: provider } },
   };
 }

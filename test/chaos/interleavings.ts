@@ -33,6 +33,7 @@ export const INTERLEAVING_CONFIG = {
     list: AGENTS.map((id, at) => ({ id, default: at === 0 })),
   },
   tools: { sessions: { visibility: 'all' }, agentToAgent: { enabled: true } },
+  messages: { queue: { mode: 'followup', debounceMs: 0, cap: 500 } },
 };
 /** A wait that lasts that long has hung, even on a machine that has much else to do. */
 const WAIT_SECONDS = 90;

@@ -9,7 +9,11 @@ export type ScenarioName =
   | 'slow'
   | 'wait'
   | 'stop'
-  | 'patch';
+  | 'patch'
+  | 'collect'
+  | 'steer'
+  | 'interrupt'
+  | 'overflow';
 
 export interface Scenario {
   /** Asks for it; again with the same key it is the same job. */
@@ -126,9 +130,56 @@ export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     ask: (client) =>
       client.request('sessions.patch', { key: 'main', label: 'patched' }).then(() => ({})),
   },
+  collect: {
+    ask: inMode({ queueMode: 'collect' }, ['SLEEP: 1000\nSAY: zero', 'SAY: one', 'SAY: two']),
+    outcome: { status: 'ok', reply: 'two' },
+  },
+  steer: {
+    ask: inMode({ queueMode: 'steer' }, [
+      `SLEEP: 1000\n${callTools(['agents_list', {}])}\nSAY: unsteered`,
+      'SAY: steered',
+    ]),
+    outcome: { status: 'ok', reply: 'steered' },
+  },
+  interrupt: {
+    ask: inMode({ queueMode: 'interrupt' }, ['SLEEP: 60000\nSAY: never', 'SAY: instead']),
+    outcome: { status: 'ok', reply: 'instead' },
+    hasLooseText: true,
+  },
+  overflow: {
+    ask: inMode({ queueMode: 'collect', queueCap: 1, queueDrop: 'summarize' }, [
+      'SLEEP: 1000\nSAY: zero',
+      'SAY: one',
+      'SAY: two',
+    ]),
+    outcome: { status: 'ok', reply: 'two' },
+  },
 };
 
-function chatSend(message: string): Scenario['ask'] {
-  return (client) =>
-    client.request('chat.send', { sessionKey: 'main', message, idempotencyKey: KEY });
+/** Sends the messages one after the other into the main session, the first one until it runs. */
+function inMode(
+  settings: Record<string, unknown>,
+  [first, ...later]: readonly string[],
+): Scenario['ask'] {
+  return async (client) => {
+    await client.request('sessions.patch', { key: 'main', ...settings });
+    await untilItRuns(client, await chatSend(first ?? '', `${KEY}-first`)(client));
+    let last: { runId?: string } = {};
+    for (const [at, message] of later.entries()) {
+      const isLast = at === later.length - 1;
+      last = await chatSend(message, isLast ? KEY : `${KEY}-${at}`)(client);
+    }
+    return last;
+  };
+}
+
+async function untilItRuns(client: GatewayClient, { runId }: { runId?: string }): Promise<void> {
+  for (;;) {
+    const { messageState } = await client.request('agent.wait', { runId, timeoutMs: 0 });
+    if (messageState !== 'queued') return;
+  }
+}
+
+function chatSend(message: string, idempotencyKey = KEY): Scenario['ask'] {
+  return (client) => client.request('chat.send', { sessionKey: 'main', message, idempotencyKey });
 }

@@ -94,11 +94,11 @@ const LOOSE: [string, string][] = [
   ],
   [
     'message without its run',
-    "select input_id from inputs where kind not in ('note', 'announce') and input_id not in (select run_id from runs)",
+    "select input_id from inputs where kind not in ('note', 'announce', 'summary') and input_id not in (select run_id from runs)",
   ],
   [
     'message not in a transcript',
-    "select input_id from inputs where kind not in ('note', 'announce') and state not in ('appended', 'dropped')",
+    "select input_id from inputs where kind not in ('note', 'announce', 'summary') and state not in ('appended', 'dropped')",
   ],
   [
     'tool call not finished',
@@ -113,7 +113,7 @@ const LOOSE: [string, string][] = [
   [
     'run with another number of user messages than one',
     `select runs.run_id, count(entries.seq) as messages from runs
-      left join entries on entries.run_id = runs.run_id and entries.role = 'user'
+      left join entries on entries.run_id = coalesce(runs.merged_into, runs.run_id) and entries.role = 'user'
         and json_extract(entries.json, '$.content[0].text') = (select text from inputs where input_id = runs.run_id)
       where runs.run_id not in (select input_id from inputs where state = 'dropped')
       group by runs.run_id having messages <> 1`,
@@ -140,9 +140,10 @@ function toSessionLine(row: Row): string {
 
 function toRunLine(row: Row): string {
   const error = row['error'] === null ? '' : ` (${row['error']})`;
+  const turn = row['merged_into'] === null ? '' : ' in the turn of another';
   const tokens = `${row['input_tokens']}+${row['output_tokens']} tokens, ${row['attempts']} attempts counted`;
   return mask(
-    `${row['session_key']} ${row['purpose']} ${row['state']} "${row['reply']}"${error}, ${tokens}`,
+    `${row['session_key']} ${row['purpose']}${turn} ${row['state']} "${row['reply']}"${error}, ${tokens}`,
   );
 }
 

@@ -118,4 +118,6 @@ export const CRASH_CONFIG = {
     sessions: { visibility: 'all' },
     agentToAgent: { enabled: true },
   },
+  // each message has a turn of its own, unless a test asks for another mode
+  messages: { queue: { mode: 'followup', debounceMs: 0, cap: 500 } },
 };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CHANNELS, QUEUE_DROPS, QUEUE_MODES } from '../words.ts';
 import { later, option, section } from './option.ts';
 
 const anything = () => z.record(z.string(), z.unknown());
@@ -18,23 +19,26 @@ export const recoveryOptions = section({
 /** `messages.*`: what happens to messages into a busy session (B12). */
 export const messageOptions = section({
   queue: section({
-    mode: later(
-      z
-        .enum(['steer', 'followup', 'collect', 'steer-backlog', 'interrupt', 'queue'])
-        .default('collect'),
-      'What a person’s message into a busy session does. Each gets its own run, in order, so far.',
-      { alsoAccepted: ['followup'] },
+    mode: option(
+      z.enum(QUEUE_MODES).default('collect'),
+      'What a person’s message into a busy session does. `collect`: those that wait share one later turn. `followup`: each gets its own. `steer`: it joins the running turn after the next tool results. `steer-backlog`: that, and a turn of its own later. `interrupt`: it ends the running turn and goes next. `queue`: as `steer`.',
     ),
-    debounceMs: later(
-      z.int().min(0).default(1000),
-      'Quiet time before queued messages run, in ms.',
+    debounceMs: option(
+      z.int().min(0).max(3_600_000).default(1000),
+      'How long `collect` waits for quiet after the last message, in ms.',
     ),
-    cap: later(z.int().min(1).default(20), 'Messages that wait in one session.'),
-    drop: later(
-      z.enum(['old', 'new', 'summarize']).default('summarize'),
-      'What gives way beyond the cap.',
+    cap: option(
+      z.int().min(1).max(500).default(20),
+      'Messages that wait in one session: of people, and apart from them of `sessions_send`, which is refused beyond it.',
     ),
-    byChannel: later(z.record(z.string(), z.unknown()).default({}), 'Queue mode per channel.'),
+    drop: option(
+      z.enum(QUEUE_DROPS).default('summarize'),
+      'Which of people’s messages gives way beyond the cap: the `new` one is refused, the `old`est ends with an error, and with `summarize` its beginning is told to the next turn.',
+    ),
+    byChannel: option(
+      z.partialRecord(z.enum(CHANNELS), z.enum(QUEUE_MODES)).default({}),
+      'Mode per channel, for example `{ webchat: "steer" }`.',
+    ),
   }),
 });
 

@@ -1,7 +1,7 @@
 /** One entry of `sessions.json` (B11.1), read field by field; what is unusable is noted, never guessed. */
 import { isUuid } from '../../core/keys.ts';
 import { toChatType } from '../../core/send-policy.ts';
-import { THINKING_LEVELS } from '../../protocol/words.ts';
+import { QUEUE_DROPS, QUEUE_MODES, THINKING_LEVELS } from '../../protocol/words.ts';
 import type { SessionRow } from '../../store/rows.ts';
 import { asRecord } from './source-files.ts';
 
@@ -53,6 +53,7 @@ export function parseSessionEntry(
         elevatedLevel: read.text('elevatedLevel') ?? null,
         thinkingLevel: read.oneOf('thinkingLevel', THINKING_LEVELS),
         sendPolicy: read.oneOf('sendPolicy', ['allow', 'deny']),
+        ...queueFields(read),
         systemSent: record['systemSent'] === true,
         abortedLastRun: record['abortedLastRun'] === true,
         updatedAt: updatedAt ?? options.now,
@@ -62,6 +63,18 @@ export function parseSessionEntry(
       startedAt: read.time('sessionStartedAt'),
       notes,
     },
+  };
+}
+
+function queueFields(
+  read: Reader,
+): Pick<EntryFields, 'queueMode' | 'queueDebounceMs' | 'queueCap' | 'queueDrop'> {
+  const cap = read.count('queueCap');
+  return {
+    queueMode: read.oneOf('queueMode', QUEUE_MODES),
+    queueDebounceMs: read.count('queueDebounceMs') ?? null,
+    queueCap: cap === undefined || cap === 0 ? null : cap,
+    queueDrop: read.oneOf('queueDrop', QUEUE_DROPS),
   };
 }
 

@@ -4,11 +4,12 @@ import { findAgent } from '../../core/agents.ts';
 import type { OperatorCaller } from '../../core/caller.ts';
 import { isSubagentKey, mayOperatorCreate } from '../../core/keys.ts';
 import { resolveModel } from '../../core/models.ts';
+import { queueSettings } from '../../core/queue-settings.ts';
 import { SEND_BLOCKED_TEXT } from '../../core/send-policy.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Route } from '../../protocol/words.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { RunRow, SessionRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import {
@@ -25,6 +26,7 @@ import { isChatRoute, routeOf, sendPolicyOf } from '../delivery/outbox.ts';
 import { ensureSession } from '../sessions/session-rows.ts';
 import { interruptWaits } from '../runs/wait-in-run.ts';
 import type { AcceptMessage, Accepted } from '../services.ts';
+import { queueMessage, type QueuedMessage } from './queue-message.ts';
 
 /** Accepts the message, or returns the first acceptance under its key. Rejects with what was wrong, before any effect. */
 export async function acceptMessage(
@@ -33,19 +35,26 @@ export async function acceptMessage(
   request: AcceptMessage,
 ): Promise<Accepted> {
   const options = optionsOf(context.config(), request);
-  return context.store.write(`accept-${request.method}`, async (tx) => {
-    const place = await placeOf(tx, context.config(), request);
-    const idempotency = keyOf(caller, request, place.key);
-    const earlier = await findAccepted(tx, idempotency);
-    if (earlier === 'conflict') {
-      throw new GatewayError(
-        'key_conflict',
-        'this idempotencyKey was used for another message; use a new key for a new message',
-      );
-    }
-    if (earlier !== undefined) return earlierAcceptance(tx, earlier.inputId);
-    return acceptNew(tx, context, { request, place, idempotency, options });
-  });
+  const { accepted, dropped } = await context.store.write(
+    `accept-${request.method}`,
+    async (tx) => {
+      const place = await placeOf(tx, context.config(), request);
+      const idempotency = keyOf(caller, request, place.key);
+      const earlier = await findAccepted(tx, idempotency);
+      if (earlier === 'conflict') {
+        throw new GatewayError(
+          'key_conflict',
+          'this idempotencyKey was used for another message; use a new key for a new message',
+        );
+      }
+      if (earlier !== undefined) {
+        return { accepted: await earlierAcceptance(tx, earlier.inputId), dropped: [] };
+      }
+      return acceptNew(tx, context, { request, place, idempotency, options });
+    },
+  );
+  tellDropped(context, dropped);
+  return accepted;
 }
 
 interface Place {
@@ -62,13 +71,14 @@ async function acceptNew(
     idempotency,
     options,
   }: { request: AcceptMessage; place: Place; idempotency: IdempotencyKey; options: RunOptions },
-): Promise<Accepted> {
+): Promise<{ accepted: Accepted; dropped: RunRow[] }> {
   const config = context.config();
   const label = request.label === undefined ? {} : { label: request.label };
   const session = await ensureSession(tx, config, { ...place, ...label });
   refuseClosed(config, session);
   const reply = replyRouteOf(context, { request, session });
   await tx.sessions.update(session.key, { ...label, ...lastRouteOf(request, session) });
+  const queued = await queue(tx, config, { request, session });
   const runId = randomUUID();
   const run = await acceptRun(tx, {
     runId,
@@ -83,22 +93,50 @@ async function acceptNew(
     options,
     deliver: reply !== undefined,
     ...(reply === undefined ? {} : { route: reply }),
+    ...(queued.place === undefined ? {} : { queue: queued.place }),
     timeoutMs: request.timeoutMs ?? config.agents.defaults.timeoutSeconds * 1000,
   });
   await interruptWaits(tx, { sessionKey: session.key, byRunId: runId });
+  const { acceptedAt } = run;
   return {
-    runId,
-    sessionKey: session.key,
-    acceptedAt: run.acceptedAt,
-    isNew: true,
-    state: 'queued',
+    accepted: { runId, sessionKey: session.key, acceptedAt, isNew: true, state: 'queued' },
+    dropped: queued.dropped,
   };
+}
+
+/** Only what people write waits in a mode; each `agent` call has a turn of its own. */
+async function queue(
+  tx: WriteTx,
+  config: Config,
+  { request, session }: { request: AcceptMessage; session: SessionRow },
+): Promise<QueuedMessage> {
+  if (request.method !== 'chat.send') return { place: undefined, dropped: [] };
+  const { channel = 'webchat' } = givenRouteOf(request, session) ?? {};
+  const settings = queueSettings(config, session, channel);
+  return queueMessage(tx, { sessionKey: session.key, settings });
+}
+
+/** Rows say it already; this is for who watches. */
+function tellDropped({ events }: RunContext, dropped: readonly RunRow[]): void {
+  for (const { runId, sessionKey, error, endedAt } of dropped) {
+    events.emit({
+      type: 'ended',
+      runId,
+      sessionKey,
+      state: 'error',
+      reply: '',
+      error: error ?? '',
+      endedAt: endedAt ?? 0,
+      delivered: false,
+    });
+  }
 }
 
 async function earlierAcceptance(tx: WriteTx, runId: string): Promise<Accepted> {
   const run = must(await tx.runs.get(runId), `accepted run ${runId} has no row`);
-  const { sessionKey, acceptedAt, state } = run;
-  return { runId, sessionKey, acceptedAt, isNew: false, state };
+  const { sessionKey, acceptedAt, state, mergedInto } = run;
+  const merged = mergedInto === null ? {} : { mergedInto };
+  return { runId, sessionKey, acceptedAt, isNew: false, state, ...merged };
 }
 
 /** Returns the session the message goes to; one that is not there is made only where an operator may (A4). */

@@ -29,6 +29,7 @@ import { lockCaller } from '../runs/lock-caller.ts';
 import { openExchange } from '../exchange/open-exchange.ts';
 import { openWait } from '../runs/wait-in-run.ts';
 import { awaitReply } from './await-reply.ts';
+import { sendOverCap } from './queue-message.ts';
 
 const DEFAULT_TIMEOUT_SECONDS = 30;
 
@@ -151,7 +152,21 @@ async function policyRefusal(
       },
     },
   );
-  return loop === undefined ? undefined : refuse('error', loop);
+  if (loop !== undefined) return refuse('error', loop);
+  return fullRefusal(tx, services, { order, target });
+}
+
+/** Beyond the cap a message is refused at once, and never dropped later (BR-188). */
+async function fullRefusal(
+  tx: WriteTx,
+  services: RunServices,
+  { order, target }: { order: SendOrder; target: ResolvedTarget },
+): Promise<Acceptance | undefined> {
+  if (order.args.mode === 'note') return undefined;
+  const queueCap = target.session?.queueCap ?? null;
+  const cap = queueCap ?? services.config().messages.queue.cap;
+  const full = await sendOverCap(tx, { sessionKey: target.key, cap });
+  return full === undefined ? undefined : refuse('error', full);
 }
 
 async function write(

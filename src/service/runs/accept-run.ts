@@ -44,6 +44,15 @@ export interface NewRun {
   /** 0 = no limit */
   timeoutMs: number;
   idempotency?: IdempotencyKey;
+  /** how it waits for a busy session; absent = for a turn of its own */
+  queue?: QueuePlace;
+}
+
+/** How a message waits (B12). */
+export interface QueuePlace {
+  mode: RunRow['queueMode'];
+  /** later than now = it waits for quiet */
+  readyAt: number;
 }
 
 /**
@@ -55,7 +64,7 @@ export async function acceptRun(tx: WriteTx, run: NewRun): Promise<RunRow> {
   const row = toRunRow(run, { seq, now: tx.now });
   await tx.inputs.insert(toInputRow(run, { seq, now: tx.now, runId: run.runId }));
   await tx.runs.insert(row);
-  await tx.lanes.addRun(run.sessionKey, run.runClass, tx.now);
+  await tx.lanes.addRun(run.sessionKey, run.runClass, run.queue?.readyAt ?? tx.now);
   tx.signal({ type: 'lane', sessionKey: run.sessionKey });
   return row;
 }
@@ -65,7 +74,7 @@ export async function acceptNote(
   tx: WriteTx,
   note: Pick<NewRun, 'sessionKey' | 'text' | 'provenance' | 'rootRunId' | 'idempotency'> & {
     inputId: string;
-    kind: 'note' | 'announce';
+    kind: 'note' | 'announce' | 'summary';
   },
 ): Promise<void> {
   const seq = await tx.lanes.nextSeq(note.sessionKey);
@@ -76,7 +85,7 @@ export async function acceptNote(
 
 /** True for an input that has no turn of its own. */
 export function isNote(input: InputRow): boolean {
-  return input.kind === 'note' || input.kind === 'announce';
+  return input.kind === 'note' || input.kind === 'announce' || input.kind === 'summary';
 }
 
 /** Returns the earlier acceptance under this key, `conflict` when the key stood for other content, or undefined. */
@@ -126,7 +135,7 @@ function toRunRow(run: NewRun, at: { seq: number; now: number }): RunRow {
     runId: run.runId,
     sessionKey: run.sessionKey,
     sessionId: null,
-    seq: at.seq,
+    seq: run.queue?.mode === 'interrupt' ? -at.seq : at.seq,
     state: 'queued',
     runClass: run.runClass,
     purpose: run.purpose,
@@ -156,5 +165,6 @@ function toRunRow(run: NewRun, at: { seq: number; now: number }): RunRow {
     mergedInto: null,
     stoppedBy: null,
     stopKey: null,
+    queueMode: run.queue?.mode ?? null,
   };
 }

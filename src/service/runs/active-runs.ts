@@ -3,7 +3,7 @@ import type { LaneFence } from '../../store/store.ts';
 import type { RunClass } from '../../protocol/words.ts';
 
 /** Why a run is stopped from outside; `drain` leaves it for the next start. */
-export type AbortCause = 'timeout' | 'aborted' | 'drain';
+export type AbortCause = 'timeout' | 'aborted' | 'interrupted' | 'drain';
 
 export interface ActiveRun {
   runId: string;

@@ -1,15 +1,13 @@
 /** Claiming: a free lane gets an owner, and its next message enters the transcript in the same transaction (A12). */
-import { randomUUID } from 'node:crypto';
 import { isOutcome, moveRun, stoppedText } from '../../core/run-state.ts';
-import { parseStoredObject } from '../../core/stored-message.ts';
 import { must } from '../../util/assert.ts';
-import type { Provenance, UserMessage } from '../../protocol/message.ts';
 import type { RunClass } from '../../protocol/words.ts';
-import type { InputRow, LaneRow, RunRow, SessionRow } from '../../store/rows.ts';
+import type { LaneRow, RunRow, SessionRow } from '../../store/rows.ts';
 import type { LaneFence, WriteTx } from '../../store/store.ts';
 import { isNote } from './accept-run.ts';
 import type { RunContext } from '../context.ts';
-import { unreadableReporter } from '../unreadable-rows.ts';
+import { appendInput } from './append-input.ts';
+import { joinTurn, waitingForTurnOf } from './merge-runs.ts';
 
 export interface ClaimedRun {
   run: RunRow;
@@ -19,6 +17,8 @@ export interface ClaimedRun {
   attempt: number;
   /** set when the run must end without another attempt */
   verdict: { state: 'timeout' | 'error' | 'aborted'; error: string } | undefined;
+  /** runs whose messages its turn took in at this claim */
+  merged: RunRow[];
 }
 
 /** Most notes that one turn takes in; the rest joins the turn after. */
@@ -79,12 +79,7 @@ async function startRun(
 ): Promise<ClaimedRun> {
   const key = queued.sessionKey;
   const session = must(await tx.sessions.get(key), `lane ${key} has no session`);
-  const own = must(await tx.inputs.get(queued.runId), `run ${queued.runId} has no input`);
-  const pending = await tx.inputs.pending(key, MAX_NOTES_PER_TURN);
-  const notes = pending.filter(isNote);
-  for (const input of [...notes, own]) {
-    await appendInput(tx, context, { input, sessionId: session.sessionId, run: queued });
-  }
+  const merged = await waitingForTurnOf(tx, queued);
   const deadlineAt = queued.timeoutMs > 0 ? tx.now + queued.timeoutMs : null;
   const started = {
     state: moveRun(queued, { type: 'claim' }),
@@ -97,7 +92,17 @@ async function startRun(
   await tx.lanes.setCurrent(fence, queued.runId, 'running');
   tx.signal({ type: 'run', runId: queued.runId });
   const run = { ...queued, ...started };
-  return { run, session, fence, attempt: 1, verdict: expiredVerdict(context, run) };
+  await appendNotes(tx, context, run);
+  await joinTurn(tx, context, { run, messages: [queued, ...merged] });
+  return { run, session, fence, attempt: 1, verdict: expiredVerdict(context, run), merged };
+}
+
+async function appendNotes(tx: WriteTx, context: RunContext, run: RunRow): Promise<void> {
+  const pending = await tx.inputs.pending(run.sessionKey, MAX_NOTES_PER_TURN);
+  for (const input of pending.filter(isNote)) {
+    await appendInput(tx, context, { input, run });
+    await tx.inputs.markAppended(input.inputId, run.runId, tx.now);
+  }
 }
 
 async function resumeRun(
@@ -111,7 +116,8 @@ async function resumeRun(
   await tx.runs.update(runId, { state });
   await tx.lanes.setCurrent(fence, runId, 'running');
   const verdict = resumeVerdict(context, run);
-  return { run: { ...run, state }, session, fence, attempt: run.attempts + 2, verdict };
+  const attempt = run.attempts + 2;
+  return { run: { ...run, state }, session, fence, attempt, verdict, merged: [] };
 }
 
 /** Why a run that was interrupted does not go on. */
@@ -136,45 +142,6 @@ function expiredVerdict(context: RunContext, run: RunRow): ClaimedRun['verdict']
     state: 'timeout',
     error: `accepted more than ${maxAgeHours} hours before the gateway came back (recovery.maxAgeHours); send it again if it is still wanted`,
   };
-}
-
-async function appendInput(
-  tx: WriteTx,
-  context: RunContext,
-  { input, sessionId, run }: { input: InputRow; sessionId: string; run: RunRow },
-): Promise<void> {
-  const { runId } = run;
-  const provenance = provenanceOf(context, { input, run });
-  const message: UserMessage = {
-    role: 'user',
-    content: [{ type: 'text', text: input.text }],
-    timestamp: tx.now,
-    ...(provenance === undefined ? {} : { provenance }),
-  };
-  await tx.entries.append({
-    sessionId,
-    entryId: randomUUID(),
-    type: 'message',
-    role: 'user',
-    runId,
-    json: JSON.stringify(message),
-    createdAt: tx.now,
-  });
-  await tx.inputs.markAppended(input.inputId, runId, tx.now);
-}
-
-/** A routed message whose provenance cannot be read must not pass for a person's: the row names its source. */
-function provenanceOf(
-  context: RunContext,
-  { input, run }: { input: InputRow; run: RunRow },
-): Provenance | undefined {
-  if (input.provenanceJson === null) return undefined;
-  const stored = parseStoredObject(input.provenanceJson) as Provenance | undefined;
-  if (typeof stored?.sourceSessionKey === 'string') return stored;
-  unreadableReporter(context)({ column: 'inputs.provenance_json', id: input.inputId });
-  const { rootRunId, hops } = run;
-  const sourceSessionKey = input.sourceKey ?? 'unknown';
-  return { kind: 'inter_session', sourceSessionKey, sourceTool: 'unknown', rootRunId, hops };
 }
 
 /** Returns what a run that hit its time limit says of itself. */

@@ -8,7 +8,7 @@ import { isReplySkip, visibleText } from '../../core/silence.ts';
 import type { AssistantMessage } from '../../protocol/message.ts';
 import { textOf } from '../../protocol/message.ts';
 import type { RunOutcome } from '../../protocol/words.ts';
-import type { RunRow, SessionRow } from '../../store/rows.ts';
+import type { LaneRow, RunRow, SessionRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import type { ClaimedRun } from './claim-run.ts';
@@ -16,6 +16,7 @@ import type { RunContext } from '../context.ts';
 import { followExchange } from '../exchange/follow-exchange.ts';
 import { followSpawn } from '../spawn/follow-spawn.ts';
 import { putOutgoing, routeOf, storedRoute } from '../delivery/outbox.ts';
+import { endMerged } from './merge-runs.ts';
 import { addUsage, contextTokensAfter, isPriced } from './run-usage.ts';
 
 /** How a run ended. */
@@ -31,6 +32,8 @@ export interface ClosedRun {
   run: RunRow;
   reply: string;
   delivered: boolean;
+  /** the runs whose messages its turn took in; they end with it */
+  merged: { run: RunRow; delivered: boolean }[];
 }
 
 /** Closes a claimed run. Rejects `fenced` when the lane has another owner by now; then nothing was written. */
@@ -41,19 +44,36 @@ export function closeRun(
 ): Promise<ClosedRun> {
   const { fence } = claimed;
   return context.store.write('close-run', async (tx) => {
-    await tx.lanes.lock(fence);
+    const lane = await tx.lanes.lock(fence);
     const run = await writeOutcome(tx, context, { claimed, end });
-    await tx.lanes.release(fence, tx.now);
+    const merged = await endMerged(tx, run);
+    await tx.lanes.release(fence, await readyAfter(tx, lane));
     const session = must(await tx.sessions.get(run.sessionKey), `run ${run.runId} has no session`);
     const rawReply = end.message === undefined ? '' : textOf(end.message);
     await followExchange(tx, { run, isReplySkip: isReplySkip(rawReply) });
     await followSpawn(tx, run);
-    const delivered = await deliverReply(tx, context, { run, session, text: rawReply });
+    const [delivered = false, ...others] = await deliverReplies(tx, context, {
+      runs: [run, ...merged],
+      session,
+      text: rawReply,
+    });
     tx.signal({ type: 'run', runId: run.runId });
     tx.signal({ type: 'lane', sessionKey: run.sessionKey });
     tx.signal({ type: 'session', sessionKey: run.sessionKey });
-    return { run, reply: run.reply ?? '', delivered };
+    return {
+      run,
+      reply: run.reply ?? '',
+      delivered,
+      merged: merged.map((each, at) => ({ run: each, delivered: others[at] ?? false })),
+    };
   });
+}
+
+/** Messages that are collected wait until nobody has said more for a while (B12). */
+async function readyAfter(tx: WriteTx, lane: LaneRow): Promise<number> {
+  if (lane.pending < 2 || lane.quietUntil <= tx.now) return tx.now;
+  const next = await tx.runs.nextQueued(lane.sessionKey);
+  return next?.queueMode === 'collect' ? lane.quietUntil : tx.now;
 }
 
 async function writeOutcome(
@@ -108,19 +128,27 @@ function sessionAfter(
   };
 }
 
-/** The reply of a delivering run goes out; returns whether a channel will show it. */
-async function deliverReply(
+/** The reply goes out once to each chat that waits for it; returns for each run whether a channel will show it. */
+async function deliverReplies(
   tx: WriteTx,
   context: RunContext,
-  { run, session, text }: { run: RunRow; session: SessionRow; text: string },
-): Promise<boolean> {
-  if (!run.deliver || run.state !== 'ok') return false;
-  const { routeJson, runId } = run;
-  const route =
-    routeJson === null
-      ? routeOf(session)
-      : storedRoute(context, { routeJson, column: 'runs.route_json', id: runId });
-  const key = `reply:${run.runId}`;
-  await putOutgoing(tx, context, { session, route, runId: run.runId, text, key });
-  return (await tx.deliveries.get(`${key}:0`))?.state === 'queued';
+  { runs, session, text }: { runs: readonly RunRow[]; session: SessionRow; text: string },
+): Promise<boolean[]> {
+  const told = new Set<string>();
+  const delivered: boolean[] = [];
+  for (const run of runs) {
+    const { routeJson, runId } = run;
+    const route =
+      routeJson === null
+        ? routeOf(session)
+        : storedRoute(context, { routeJson, column: 'runs.route_json', id: runId });
+    const isDue = run.deliver && run.state === 'ok' && !told.has(JSON.stringify(route));
+    const key = `reply:${runId}`;
+    if (isDue) {
+      told.add(JSON.stringify(route));
+      await putOutgoing(tx, context, { session, route, runId, text, key });
+    }
+    delivered.push(isDue && (await tx.deliveries.get(`${key}:0`))?.state === 'queued');
+  }
+  return delivered;
 }

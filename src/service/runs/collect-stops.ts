@@ -51,6 +51,11 @@ class StopWalk {
     await this.#tx.lanes.hold(sessionKey);
     const run = await this.#tx.runs.get(runId);
     if (run === undefined) return;
+    if (run.mergedInto !== null && !isOutcome(run.state)) {
+      // Its message is part of that turn, and ends with it.
+      const turn = await this.#tx.runs.get(run.mergedInto);
+      return turn === undefined ? undefined : this.addRun(turn);
+    }
     if (!isOutcome(run.state) && run.stoppedBy === null) this.runs.set(runId, run);
     if (run.exchangeId !== null) {
       const exchange = await this.#tx.exchanges.get(run.exchangeId);

@@ -5,7 +5,7 @@
 import type { AgentRuntime, Turn, TurnHost } from '../../agent/runtime.ts';
 import { isOutcome, stoppedText } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { AssistantMessage, ToolResultMessage } from '../../protocol/message.ts';
+import type { AssistantMessage, ToolResultMessage, UserMessage } from '../../protocol/message.ts';
 import { must } from '../../util/assert.ts';
 import { MAX_TIMER_MS } from '../../util/clock.ts';
 import type { ActiveRun } from './active-runs.ts';
@@ -14,8 +14,10 @@ import { buildTurn } from './build-turn.ts';
 import { type ClaimedRun, timeoutText } from './claim-run.ts';
 import type { ClosedRun, RunEnd } from './close-run.ts';
 import type { RunContext } from '../context.ts';
+import { endIfInterrupted, INTERRUPTED_TEXT } from './interrupts.ts';
 import { mustHoldLease } from './lease.ts';
 import { settleRun } from './settle-run.ts';
+import { tellMerged } from './tell-merged.ts';
 import { finishToolCalls, performToolCalls, type PlayedRun } from './turn-host.ts';
 
 /** How long a runtime may take to hand over its partial text after an abort. */
@@ -34,6 +36,7 @@ export async function executeRun(
     startedAt: claimed.run.startedAt ?? context.clock.now(),
     attempt: claimed.attempt,
   });
+  tellMerged(context, claimed.merged);
   try {
     const end = await endOf(context, { active, claimed });
     if (end === 'left') return;
@@ -122,6 +125,7 @@ function toEnd(
   if (cause === 'timeout') {
     return { state: 'timeout', message, error: timeoutText(claimed.run.timeoutMs) };
   }
+  if (cause === 'interrupted') return { state: 'aborted', message, error: INTERRUPTED_TEXT };
   if (cause === 'aborted') return { state: 'aborted', message, error: 'the run was stopped' };
   if (played.kind === 'failed') {
     context.logger.error({ runId: claimed.run.runId, err: played.error }, 'run failed');
@@ -144,6 +148,8 @@ async function play(
 ): Promise<AssistantMessage> {
   const disarm = armDeadline(context, active, claimed.run.deadlineAt);
   try {
+    // An interrupt that was accepted before this run was known as active.
+    await endIfInterrupted(context, active);
     const built = await buildTurn(context, claimed);
     const played = { active, claimed, counter, offered: built.offered, workspace: built.workspace };
     const isChanged = await finishInterruptedCalls(context, played);
@@ -219,7 +225,7 @@ async function runTurn(
       context.events.emit({ type: 'delta', runId, sessionKey, delta, text, replace });
       replace = false;
     },
-    toolCalls: async (message): Promise<ToolResultMessage[]> => {
+    toolCalls: async (message): Promise<(ToolResultMessage | UserMessage)[]> => {
       text = '';
       streamed.partial = undefined;
       return performToolCalls(context, played, message);
@@ -245,19 +251,21 @@ function partialMessage(
 }
 
 function tell(context: RunContext, { closed, end }: { closed: ClosedRun; end: RunEnd }): void {
-  const { run, reply, delivered } = closed;
-  context.events.emit({
-    type: 'ended',
-    runId: run.runId,
-    sessionKey: run.sessionKey,
-    state: must(isOutcome(run.state) ? run.state : undefined, `run ${run.runId} goes on`),
-    ...(end.message === undefined ? {} : { message: end.message }),
-    reply,
-    ...(run.error === null ? {} : { error: run.error }),
-    ...(run.startedAt === null ? {} : { startedAt: run.startedAt }),
-    endedAt: run.endedAt ?? context.clock.now(),
-    delivered,
-  });
+  for (const { run, delivered } of [closed, ...closed.merged]) {
+    context.events.emit({
+      type: 'ended',
+      runId: run.runId,
+      sessionKey: run.sessionKey,
+      state: must(isOutcome(run.state) ? run.state : undefined, `run ${run.runId} goes on`),
+      ...(end.message === undefined ? {} : { message: end.message }),
+      reply: closed.reply,
+      ...(run.error === null ? {} : { error: run.error }),
+      ...(run.startedAt === null ? {} : { startedAt: run.startedAt }),
+      endedAt: run.endedAt ?? context.clock.now(),
+      delivered,
+      ...(run.mergedInto === null ? {} : { mergedInto: run.mergedInto }),
+    });
+  }
 }
 
 /** Our own errors say what to do; of others nothing is known that may be shown. */

@@ -2,10 +2,12 @@
 import type { RunClass } from '../../protocol/words.ts';
 import { RUN_CLASSES } from '../../protocol/words.ts';
 import { backoffMs } from '../../util/backoff.ts';
+import { MAX_TIMER_MS } from '../../util/clock.ts';
 import type { ActiveRuns } from './active-runs.ts';
 import { claimRun, type ClaimedRun } from './claim-run.ts';
 import type { RunContext } from '../context.ts';
 import { executeRun } from './execute-run.ts';
+import { watchInterrupts } from './interrupts.ts';
 import type { Slots } from './slots.ts';
 
 export interface Scheduler {
@@ -27,6 +29,7 @@ export function createScheduler(
   let state: 'idle' | 'looking' | 'look-again' | 'stopped' = 'stopped';
   let stopSignals: (() => void) | undefined;
   let looking: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
   const is = (asked: typeof state): boolean => state === asked;
 
   const perform = async (claimed: ClaimedRun): Promise<void> => {
@@ -58,10 +61,19 @@ export function createScheduler(
       void perform(claimed);
     }
   };
+  /** Lanes that wait for quiet come ready by time alone: those that were not ready at `since`, when claims began. */
+  const armTimer = async (since: number): Promise<void> => {
+    clearTimeout(timer);
+    const at = await nextReadyAt(context, since);
+    if (at === undefined || is('stopped')) return;
+    timer = setTimeout(wake, Math.min(Math.max(1, at - context.clock.now()), MAX_TIMER_MS));
+  };
   const lookUntilQuiet = async (): Promise<void> => {
     do {
       state = 'looking';
+      const since = context.clock.now();
       await fill();
+      await armTimer(since);
     } while (is('look-again'));
     if (!is('stopped')) state = 'idle';
   };
@@ -73,15 +85,37 @@ export function createScheduler(
     wake,
     start: () => {
       state = 'idle';
-      stopSignals = context.store.onSignal((signal) => {
+      const stopLanes = context.store.onSignal((signal) => {
         if (signal.type === 'lane' || signal.type === 'resync') wake();
       });
+      const stopInterrupts = watchInterrupts(context, activeRuns);
+      stopSignals = () => {
+        stopLanes();
+        stopInterrupts();
+      };
       wake();
     },
     stop: () => {
       state = 'stopped';
+      clearTimeout(timer);
       stopSignals?.();
       return looking;
     },
   };
+}
+
+/** When the next lane comes ready that was not at `since`; undefined when there is none. */
+function nextReadyAt(context: RunContext, since: number): Promise<number | undefined> {
+  const reading = context.store.read(async (tx) => {
+    const times = [];
+    for (const runClass of RUN_CLASSES) {
+      const at = await tx.lanes.nextReadyAt(runClass, since);
+      if (at !== undefined) times.push(at);
+    }
+    return times.length === 0 ? undefined : Math.min(...times);
+  });
+  return reading.catch((error: unknown) => {
+    context.logger.error({ err: error }, 'not looked for the next ready lane; tried again');
+    return context.clock.now() + backoffMs(0);
+  });
 }

@@ -121,13 +121,13 @@ async function finish(services: RunServices, { dropped, stranded }: Stopping): P
     const session = await services.store.read((tx) => tx.sessions.get(sessionKey));
     if (owner === null || session === undefined) continue;
     const fence = { sessionKey, owner, epoch };
-    const claimed = { run, session, fence, attempt: 1, verdict: undefined };
+    const claimed = { run, session, fence, attempt: 1, verdict: undefined, merged: [] };
     const closed = await closeRun(services, claimed, {
       state: 'aborted',
       message: undefined,
       error: undefined,
     });
-    tellAborted(services, closed.run);
+    for (const ended of [closed, ...closed.merged]) tellAborted(services, ended.run);
   }
 }
 

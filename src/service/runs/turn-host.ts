@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import type { AgentTool, ToolOutcome } from '../../agent/runtime.ts';
 import { parseStoredMessage, parseStoredObject } from '../../core/stored-message.ts';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { AssistantMessage, ToolResultMessage } from '../../protocol/message.ts';
+import type { AssistantMessage, ToolResultMessage, UserMessage } from '../../protocol/message.ts';
 import { toolCallsOf } from '../../protocol/message.ts';
 import type { ToolCallRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
@@ -17,7 +17,9 @@ import type { ClaimedRun } from './claim-run.ts';
 import type { RunContext } from '../context.ts';
 import type { AttemptCounter } from './attempt-counter.ts';
 import { mustHoldLease } from './lease.ts';
+import { steerInto } from './merge-runs.ts';
 import { addUsage, isPriced } from './run-usage.ts';
+import { tellMerged } from './tell-merged.ts';
 import { unreadableReporter } from '../unreadable-rows.ts';
 
 /** One run while it is played. */
@@ -31,12 +33,15 @@ export interface PlayedRun {
   workspace: string;
 }
 
-/** Commits an assistant message with its planned calls, does them, and returns their results in call order. */
+/**
+ * Commits an assistant message with its planned calls, does them, and returns their results in call
+ * order, with the messages that people steered in after them.
+ */
 export async function performToolCalls(
   context: RunContext,
   played: PlayedRun,
   message: AssistantMessage,
-): Promise<ToolResultMessage[]> {
+): Promise<(ToolResultMessage | UserMessage)[]> {
   const planned = await planToolCalls(context, played, message);
   played.counter.advance();
   return finishToolCalls(context, played, planned);
@@ -47,22 +52,23 @@ export async function finishToolCalls(
   context: RunContext,
   played: PlayedRun,
   calls: readonly ToolCallRow[],
-): Promise<ToolResultMessage[]> {
+): Promise<(ToolResultMessage | UserMessage)[]> {
   const results: ToolResultMessage[] = [];
+  let steered: UserMessage[] = [];
   for (const call of calls) {
     const isLast = call === calls.at(-1);
     if (call.state === 'finished' && call.resultJson !== null) {
       results.push(storedResult(context, call, call.resultJson));
-      if (isLast) await appendResults(context, played, { results, finished: undefined });
+      if (isLast) steered = await appendResults(context, played, { results, finished: undefined });
       continue;
     }
     const result = await performCall(context, played, call);
     results.push(result);
-    if (isLast) await appendResults(context, played, { results, finished: call });
+    if (isLast) steered = await appendResults(context, played, { results, finished: call });
     else await commitFinished(context, played, { call, result });
     played.counter.advance();
   }
-  return results;
+  return [...results, ...steered];
 }
 
 function planToolCalls(
@@ -204,14 +210,14 @@ function commitFinished(
   });
 }
 
-/** The last call's end and the results' way into the transcript are one step. */
-function appendResults(
+/** The last call's end, the results' way into the transcript and what is steered in after them are one step. */
+async function appendResults(
   context: RunContext,
   { active, claimed }: PlayedRun,
   { results, finished }: { results: ToolResultMessage[]; finished: ToolCallRow | undefined },
-): Promise<void> {
-  return context.store.write('append-tool-results', async (tx) => {
-    await tx.lanes.lock(active.fence);
+): Promise<UserMessage[]> {
+  const steered = await context.store.write('append-tool-results', async (tx) => {
+    const lane = await tx.lanes.lock(active.fence);
     const last = results.at(-1);
     if (finished !== undefined && last !== undefined) {
       await tx.toolCalls.finish(finished, JSON.stringify(last), tx.now);
@@ -219,7 +225,10 @@ function appendResults(
     for (const result of results) await appendMessage(tx, claimed, result);
     await tx.runs.update(active.runId, { attempts: 0 });
     await tx.sessions.update(claimed.run.sessionKey, { updatedAt: tx.now });
+    return lane.pending > 1 ? steerInto(tx, context, claimed.run) : undefined;
   });
+  tellMerged(context, steered?.merged ?? []);
+  return steered?.messages ?? [];
 }
 
 async function appendMessage(

@@ -74,13 +74,13 @@ export async function waitForRun(
   const input = await deps.store.read((tx) => tx.inputs.get(wait.runId));
   if (input !== undefined && isNote(input)) return noteAnswer(input);
   const [run] = await awaitRuns(deps, {
-    runIds: [input?.runId ?? wait.runId],
+    runIds: [wait.runId],
     mode: 'all',
     deadlineAt: deps.clock.now() + wait.timeoutMs,
     signal: wait.signal,
   });
   if (run === undefined) throw unknownRun(wait.runId);
-  return { ...answerOf(run, wait.timeoutMs), runId: wait.runId };
+  return answerOf(run, wait.timeoutMs);
 }
 
 /** Returns what a run row says to whoever waits for it, the same words for every door. */
@@ -89,7 +89,8 @@ export function answerOf(run: RunRow, waitedMs: number): RunWaitAnswer {
     ...(run.startedAt === null ? {} : { startedAt: run.startedAt }),
     ...(run.endedAt === null ? {} : { endedAt: run.endedAt }),
   };
-  const base = { runId: run.runId, sessionKey: run.sessionKey, ...times };
+  const merged = run.mergedInto === null ? {} : { mergedInto: run.mergedInto };
+  const base = { runId: run.runId, sessionKey: run.sessionKey, ...merged, ...times };
   if (!isOutcome(run.state)) {
     const state = run.state;
     return {

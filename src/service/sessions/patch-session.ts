@@ -19,6 +19,10 @@ const PATCHABLE = [
   'reasoningLevel',
   'elevatedLevel',
   'sendPolicy',
+  'queueMode',
+  'queueDebounceMs',
+  'queueCap',
+  'queueDrop',
 ] as const;
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RunClass } from '../../protocol/words.ts';
 import type { LaneFence, Store } from '../store.ts';
-import { type OpenHarness, run, withStore } from './samples.suite.ts';
+import { child, type OpenHarness, run, session, withStore } from './samples.suite.ts';
 
 export function lanesContract(open: OpenHarness): void {
   describe('lanes', () => {
@@ -25,6 +25,9 @@ export function lanesContract(open: OpenHarness): void {
           currentRunId: null,
           state: 'idle',
           readyAt: 0,
+          rootKey: 'k',
+          turnAt: 0,
+          quietUntil: 0,
         });
       }));
 
@@ -93,6 +96,9 @@ export function lanesContract(open: OpenHarness): void {
             currentRunId: null,
             state: 'queued',
             readyAt: 8,
+            rootKey: 'k',
+            turnAt: 8,
+            quietUntil: 6,
           },
         );
         const next = await claimAndStart(store, 'boot', 'nested');
@@ -113,6 +119,56 @@ export function lanesContract(open: OpenHarness): void {
         assert.equal(lane?.pending, 2);
         assert.equal(lane?.headClass, 'main');
         assert.equal(lane?.state, 'running');
+      }));
+
+    it('[QU15] lets roots take turns, however many lanes one of them has ready', () =>
+      withStore(open, async ({ store }) => {
+        await family(store, 'a', 4);
+        await family(store, 'b', 2);
+        await accept(store, 'c', { runId: 'c', readyAt: 900 });
+        assert.deepEqual(await claimAll(store), ['a', 'b', 'c', 'a/1', 'b/1', 'a/2', 'a/3']);
+      }));
+
+    it('[QU15] serves a root that has come later next, and lets a new lane of a served root wait', () =>
+      withStore(open, async ({ store }) => {
+        await family(store, 'a', 3);
+        assert.equal(await claim(store), 'a');
+        await accept(store, 'late', { runId: 'late', readyAt: 999 });
+        assert.equal(await claim(store), 'late');
+        await accept(store, 'a', { runId: 'more', readyAt: 999 });
+        assert.deepEqual(await claimAll(store), ['a/1', 'a/2']);
+      }));
+
+    it('leaves a lane alone that is not ready yet, and tells when it will be', () =>
+      withStore(open, async ({ store, clock }) => {
+        const next = () => store.read((tx) => tx.lanes.nextReadyAt('main', clock.at));
+        assert.equal(await next(), undefined);
+        await accept(store, 'k', { runId: 'r1', readyAt: 1700 });
+        await accept(store, 'k2', { runId: 'r2', readyAt: 1400 });
+        assert.equal(await claim(store), undefined);
+        assert.equal(await next(), 1400);
+        clock.at = 1400;
+        assert.equal(await claim(store), 'k2');
+        assert.equal(await next(), 1700);
+        await accept(store, 'k', { runId: 'r3', readyAt: 1900 });
+        assert.equal(await next(), 1900, 'one more message, one more wait');
+        await accept(store, 'k', { runId: 'r4', readyAt: 1400 });
+        assert.equal(await claim(store), 'k', 'a run that does not wait ends the wait');
+      }));
+
+    it('puts a run that stands ahead of others at the head of a lane that nobody has', () =>
+      withStore(open, async ({ store }) => {
+        await accept(store, 'k', { runId: 'r1', runClass: 'nested' });
+        await store.write('ahead', async (tx) => {
+          await tx.runs.insert(run('r2', 'k', { seq: -2, runClass: 'main' }));
+          await tx.lanes.addRun('k', 'main', 1);
+        });
+        assert.equal((await store.read((tx) => tx.lanes.get('k')))?.headClass, 'main');
+        const queued = await store.read((tx) => tx.runs.queued('k', 9));
+        assert.deepEqual(
+          queued.map(({ runId }) => runId),
+          ['r2', 'r1'],
+        );
       }));
 
     it('[ST3] claims a lane with an interrupted run first, from the pool of that run', () =>
@@ -253,6 +309,30 @@ export function lanesContract(open: OpenHarness): void {
         assert.equal((await store.read((tx) => tx.lanes.states([]))).size, 0);
       }));
   });
+}
+
+/** A session with a lane and children with lanes, all ready, the family after the one before. */
+async function family(store: Store, root: string, size: number): Promise<void> {
+  const keys = Array.from({ length: size }, (_, at) => (at === 0 ? root : `${root}/${at}`));
+  await store.write('family', async (tx) => {
+    await tx.sessions.insert(session(root));
+    for (const key of keys.slice(1)) await tx.sessions.insert(child(key, session(root)));
+  });
+  const readyAt = root.charCodeAt(0);
+  for (const key of keys) await accept(store, key, { runId: `run of ${key}`, readyAt });
+}
+
+async function claim(store: Store): Promise<string | undefined> {
+  const lane = await store.write('claim', (tx) =>
+    tx.lanes.claimNext({ runClass: 'main', owner: 'boot' }),
+  );
+  return lane?.sessionKey;
+}
+
+async function claimAll(store: Store): Promise<string[]> {
+  const order: string[] = [];
+  for (let key = await claim(store); key !== undefined; key = await claim(store)) order.push(key);
+  return order;
 }
 
 function accept(

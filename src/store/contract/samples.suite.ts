@@ -53,6 +53,10 @@ export function session(key: string, given: Partial<SessionRow> = {}): SessionRo
     systemSent: false,
     abortedLastRun: false,
     sendPolicy: null,
+    queueMode: null,
+    queueDebounceMs: null,
+    queueCap: null,
+    queueDrop: null,
     lastChannel: null,
     lastTo: null,
     lastAccountId: null,
@@ -136,6 +140,7 @@ export function run(runId: string, sessionKey: string, given: Partial<RunRow> = 
     mergedInto: null,
     stoppedBy: null,
     stopKey: null,
+    queueMode: null,
     ...given,
   };
 }

@@ -32,6 +32,7 @@ const FILL = [
   `insert into lanes (session_key, owner, epoch, next_seq, pending, head_class, state, ready_at)
     select 'key ' || n, case when n % 4 = 0 then 'gateway ' || n % 3 end, 1, 1, n % 2,
       case when n % 2 = 1 then 'main' end, 'queued', n from generate_series(1, ${ROWS}) n`,
+  'update lanes set turn_at = ready_at, root_key = session_key',
   `insert into runs (run_id, session_key, seq, state, run_class, purpose, root_run_id, hops, deliver,
       accepted_at, timeout_ms, attempts, input_tokens, output_tokens, cache_read_tokens,
       cache_write_tokens, usage_known)
@@ -124,6 +125,12 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     (tx) => tx.lanes.claimNext({ runClass: 'main', owner: 'boot' }),
     /LockRows\n.*using lanes_ready on/,
   ],
+  [
+    'lanes.nextReadyAt',
+    (tx) => tx.lanes.nextReadyAt('main', 3000),
+    /using lanes_ready on[^]*Index Cond: .*turn_at > /,
+  ],
+  ['runs.queued', (tx) => tx.runs.queued('key 9', 9), /using runs_queued on/],
   ['deliveries.byState', (tx) => tx.deliveries.byState('queued', 9), /using deliveries_state on/],
 ];
 

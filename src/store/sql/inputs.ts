@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { InputRow } from '../rows.ts';
+import type { InputKind, InputRow } from '../rows.ts';
 import type { InputWrites } from '../store.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
@@ -26,6 +26,17 @@ const PENDING = defineQuery((db, p: { sessionKey: string; limit: number }) =>
     .where('state', '=', sql.lit('pending'))
     .orderBy('seq')
     .limit(p.limit),
+);
+
+const FIRST_PENDING = defineQuery((db, p: { sessionKey: string; kind: InputKind }) =>
+  db
+    .selectFrom('inputs')
+    .selectAll()
+    .where('session_key', '=', p.sessionKey)
+    .where('state', '=', sql.lit('pending'))
+    .where('kind', '=', p.kind)
+    .orderBy('seq')
+    .limit(1),
 );
 
 /** The condition of the partial index of routed messages, word for word. */
@@ -80,6 +91,10 @@ export class SqlInputs implements InputWrites {
     return this.#unit.all(PENDING, { sessionKey, limit });
   }
 
+  firstPending(sessionKey: string, kind: InputKind): Promise<InputRow | undefined> {
+    return this.#unit.first(FIRST_PENDING, { sessionKey, kind });
+  }
+
   async countUnderRoot(rootRunId: string): Promise<number> {
     return (await this.#unit.first(COUNT_UNDER_ROOT, { rootRunId }))?.total ?? 0;
   }
@@ -104,5 +119,9 @@ export class SqlInputs implements InputWrites {
   async markDropped(inputId: string): Promise<void> {
     const changes = await this.#unit.change(MARK_DROPPED, { inputId });
     if (changes === 0) throw new GatewayError('not_found', `there is no input ${inputId}`);
+  }
+
+  rewrite(inputId: string, text: string): Promise<void> {
+    return this.#unit.update('inputs', { name: 'inputId', value: inputId }, { text });
   }
 }

@@ -36,12 +36,33 @@ const HOLD = defineQuery((db, p: { sessionKey: string }, dialect) =>
   dialect.forUpdate(db.selectFrom('lanes').selectAll().where('session_key', '=', p.sessionKey)),
 );
 
-const EMPTY_LANE = { epoch: 0, next_seq: 1, pending: 0, state: 'idle', ready_at: 0 } as const;
+const EMPTY_LANE = {
+  epoch: 0,
+  next_seq: 1,
+  pending: 0,
+  state: 'idle',
+  ready_at: 0,
+  turn_at: 0,
+  quiet_until: 0,
+} as const;
+
+/** A session that has no row yet is a root of its own. */
+function rootOf(eb: Lanes, sessionKey: string) {
+  return eb.fn.coalesce(
+    eb.selectFrom('sessions').select('root_key').where('key', '=', sessionKey),
+    eb.val(sessionKey),
+  );
+}
 
 const NEXT_SEQ = defineQuery((db, p: { sessionKey: string }) =>
   db
     .insertInto('lanes')
-    .values({ ...EMPTY_LANE, session_key: p.sessionKey, next_seq: 2 })
+    .values((eb) => ({
+      ...EMPTY_LANE,
+      session_key: p.sessionKey,
+      next_seq: 2,
+      root_key: rootOf(eb, p.sessionKey),
+    }))
     .onConflict((conflict) =>
       conflict
         .column('session_key')
@@ -50,35 +71,55 @@ const NEXT_SEQ = defineQuery((db, p: { sessionKey: string }) =>
     .returning('next_seq'),
 );
 
-/** Only the first run of an empty lane decides what stands at its head and since when. */
-const ADD_RUN = defineQuery((db, p: { sessionKey: string; runClass: RunClass; readyAt: number }) =>
+interface AddedRun {
+  sessionKey: string;
+  runClass: RunClass;
+  readyAt: number;
+  now: number;
+}
+
+/** A run behind others changes nothing but their number, unless it stands ahead of them or ends their quiet time. */
+const ADD_RUN = defineQuery((db, p: AddedRun) =>
   db
     .insertInto('lanes')
-    .values({
+    .values((eb) => ({
       ...EMPTY_LANE,
       session_key: p.sessionKey,
       pending: 1,
       head_class: p.runClass,
       state: 'queued',
       ready_at: p.readyAt,
-    })
+      turn_at: p.readyAt,
+      quiet_until: p.readyAt,
+      root_key: rootOf(eb, p.sessionKey),
+    }))
     .onConflict((conflict) =>
       conflict.column('session_key').doUpdateSet((eb) => {
         const isEmpty = eb('lanes.pending', '=', eb.lit(0));
+        const startsWait = eb.or([isEmpty, eb('lanes.ready_at', '>', p.now)]);
         return {
           pending: eb('lanes.pending', '+', eb.lit(1)),
           head_class: eb
             .case()
             .when(isEmpty)
             .then(eb.ref('excluded.head_class'))
-            .else(eb.ref('lanes.head_class'))
+            .when('lanes.current_run_id', 'is not', null)
+            .then(eb.ref('lanes.head_class'))
+            .else(eb.fn.coalesce(nextQueuedClass(eb), 'lanes.head_class'))
             .end(),
           ready_at: eb
             .case()
-            .when(isEmpty)
+            .when(startsWait)
             .then(eb.ref('excluded.ready_at'))
             .else(eb.ref('lanes.ready_at'))
             .end(),
+          turn_at: eb
+            .case()
+            .when(startsWait)
+            .then(eb.ref('excluded.turn_at'))
+            .else(eb.ref('lanes.turn_at'))
+            .end(),
+          quiet_until: eb.ref('excluded.quiet_until'),
           state: eb
             .case()
             .when(isEmpty)
@@ -90,27 +131,65 @@ const ADD_RUN = defineQuery((db, p: { sessionKey: string; runClass: RunClass; re
     ),
 );
 
-const CLAIM_NEXT = defineQuery((db, p: { runClass: RunClass; owner: string }, dialect) =>
-  db
-    .updateTable('lanes')
-    .set((eb) => ({ owner: p.owner, epoch: eb('epoch', '+', eb.lit(1)) }))
-    .where(
-      'session_key',
-      '=',
-      dialect.forUpdateSkipLocked(
-        db
-          .selectFrom('lanes')
-          .select('session_key')
-          .where('owner', 'is', null)
-          .where((eb) => eb('pending', '>', eb.lit(0)))
-          .where('head_class', '=', p.runClass)
-          .orderBy((eb) => eb.parens(eb('current_run_id', 'is', null)))
-          .orderBy('ready_at')
-          .orderBy('session_key')
-          .limit(1),
+const CLAIM_NEXT = defineQuery(
+  (db, p: { runClass: RunClass; owner: string; now: number }, dialect) =>
+    db
+      .updateTable('lanes')
+      .set((eb) => ({ owner: p.owner, epoch: eb('epoch', '+', eb.lit(1)) }))
+      .where(
+        'session_key',
+        '=',
+        dialect.forUpdateSkipLocked(
+          db
+            .selectFrom('lanes')
+            .select('session_key')
+            .where('owner', 'is', null)
+            .where((eb) => eb('pending', '>', eb.lit(0)))
+            .where('head_class', '=', p.runClass)
+            .where('ready_at', '<=', p.now)
+            .orderBy((eb) => eb.parens(eb('current_run_id', 'is', null)))
+            .orderBy('turn_at')
+            .orderBy('ready_at')
+            .orderBy('session_key')
+            .limit(1),
+        ),
+      )
+      .returningAll(),
+);
+
+/** The other waiting lanes of a root that was served take their turn after everybody who waits now. */
+const PASS_TURN = defineQuery(
+  (db, p: { rootKey: string; headClass: RunClass; turnAt: number }, dialect) =>
+    db
+      .updateTable('lanes')
+      .set({ turn_at: p.turnAt })
+      .where(
+        'session_key',
+        'in',
+        dialect.forUpdateSkipLocked(
+          db
+            .selectFrom('lanes')
+            .select('session_key')
+            .where('root_key', '=', p.rootKey)
+            .where('head_class', '=', p.headClass)
+            .where('turn_at', '<', p.turnAt)
+            .where('owner', 'is', null)
+            .where((eb) => eb('pending', '>', eb.lit(0))),
+        ),
       ),
-    )
-    .returningAll(),
+);
+
+const NEXT_READY = defineQuery((db, p: { runClass: RunClass; now: number }) =>
+  db
+    .selectFrom('lanes')
+    .select('turn_at')
+    .where('head_class', '=', p.runClass)
+    .where((eb) => eb(eb.parens(eb('current_run_id', 'is', null)), '=', sql.lit(true)))
+    .where('turn_at', '>', p.now)
+    .where('owner', 'is', null)
+    .where((eb) => eb('pending', '>', eb.lit(0)))
+    .orderBy('turn_at')
+    .limit(1),
 );
 
 const SET_CURRENT = defineQuery(
@@ -174,6 +253,7 @@ const RELEASE = defineQuery((db, p: LaneFence & { readyAt: number }) =>
         .else(sql.lit<SessionState>('idle'))
         .end(),
       ready_at: p.readyAt,
+      turn_at: p.readyAt,
     }))
     .where('session_key', '=', p.sessionKey)
     .where('owner', '=', p.owner)
@@ -270,11 +350,25 @@ export class SqlLanes implements LaneWrites {
   }
 
   async addRun(sessionKey: string, runClass: RunClass, readyAt: number): Promise<void> {
-    await this.#unit.change(ADD_RUN, { sessionKey, runClass, readyAt });
+    await this.#unit.change(ADD_RUN, { sessionKey, runClass, readyAt, now: this.#unit.now });
   }
 
-  claimNext(query: { runClass: RunClass; owner: string }): Promise<LaneRow | undefined> {
-    return this.#unit.first(CLAIM_NEXT, query);
+  async claimNext(query: { runClass: RunClass; owner: string }): Promise<LaneRow | undefined> {
+    const { now } = this.#unit;
+    const lane = await this.#unit.first(CLAIM_NEXT, { ...query, now });
+    if (lane === undefined) return undefined;
+    // one more than its own, so that roots alternate also within a millisecond
+    const turnAt = Math.max(now, lane.turnAt + 1);
+    await this.#unit.change(PASS_TURN, {
+      rootKey: lane.rootKey,
+      headClass: query.runClass,
+      turnAt,
+    });
+    return lane;
+  }
+
+  async nextReadyAt(runClass: RunClass, now: number): Promise<number | undefined> {
+    return (await this.#unit.first(NEXT_READY, { runClass, now }))?.turnAt;
   }
 
   hold(sessionKey: string): Promise<LaneRow | undefined> {

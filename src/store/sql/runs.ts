@@ -81,6 +81,25 @@ const PAGE_OF_STATE = defineQuery((db, p: RunCursor & { state: RunState; limit: 
 /** Sorts after every row, so that the first page is asked like any other. */
 const BEFORE_ALL: RunCursor = { acceptedAt: Number.MAX_SAFE_INTEGER, runId: '' };
 
+const QUEUED = defineQuery((db, p: { sessionKey: string; limit: number }) =>
+  db
+    .selectFrom('runs')
+    .selectAll()
+    .where('session_key', '=', p.sessionKey)
+    .where('state', '=', sql.lit('queued'))
+    .orderBy('seq')
+    .limit(p.limit),
+);
+
+const MERGED_INTO = defineQuery((db, p: { runId: string }) =>
+  db
+    .selectFrom('runs')
+    .selectAll()
+    .where('merged_into', '=', p.runId)
+    .where('merged_into', 'is not', null)
+    .orderBy('seq'),
+);
+
 const COUNT_BY_STATE = defineQuery((db, _p: object) =>
   db
     .selectFrom('runs')
@@ -132,6 +151,14 @@ export class SqlRuns implements RunWrites {
   }: Parameters<RunReads['pageOfState']>[0]): Promise<RunRow[]> {
     const { acceptedAt, runId } = cursor;
     return this.#unit.all(PAGE_OF_STATE, { ...query, acceptedAt, runId });
+  }
+
+  queued(sessionKey: string, limit: number): Promise<RunRow[]> {
+    return this.#unit.all(QUEUED, { sessionKey, limit });
+  }
+
+  mergedInto(runId: string): Promise<RunRow[]> {
+    return this.#unit.all(MERGED_INTO, { runId });
   }
 
   async countByState(): Promise<Record<string, number>> {

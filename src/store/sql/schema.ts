@@ -7,6 +7,7 @@ import type { SqlDialect } from './dialect.ts';
 import { firstTables } from './migrations/0001-first-tables.ts';
 import { gateways } from './migrations/0002-gateways.ts';
 import { stops } from './migrations/0003-stops.ts';
+import { queueAndTurns } from './migrations/0004-queue-and-turns.ts';
 
 export interface Migration {
   /** the schema version it leads to, counted from 1 */
@@ -19,6 +20,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'first-tables', statements: firstTables },
   { version: 2, name: 'gateways', statements: gateways },
   { version: 3, name: 'stops', statements: stops },
+  { version: 4, name: 'queue-and-turns', statements: queueAndTurns },
 ];
 
 /** Says which schema a database has; made before the first migration. */
@@ -35,7 +37,7 @@ export const SELECT_VERSION = 'select coalesce(max(version), 0) as version from 
  * Throws `config` when a newer Trunkline has written it; `place` names the database.
  */
 export function missingMigrations(version: number, place: string): readonly Migration[] {
-  const newest = MIGRATIONS.length;
+  const newest = MIGRATIONS.at(-1)?.version ?? 0;
   if (version > newest) {
     throw new GatewayError(
       'config',

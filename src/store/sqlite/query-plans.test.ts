@@ -44,6 +44,11 @@ const partOfTree: SessionScope = { type: 'tree', ancestorKey: 'k', rootKey: 'roo
 const tail = (includeTools: boolean) => (tx: SqlTx) =>
   tx.entries.tail({ sessionId: 's', includeTools, beforeSeq: 9, limit: 5 });
 
+const claimWithTurn = async (tx: SqlTx): Promise<void> => {
+  await tx.lanes.addRun('k', 'main', 1);
+  await tx.lanes.claimNext({ runClass: 'main', owner: 'boot' });
+};
+
 const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegExp][] = [
   ['sessions.scan everything', scan({ type: 'everything' }, false), /INDEX sessions_live \(/],
   ['sessions.scan archived', scan({ type: 'everything' }, true), /INDEX sessions_archived \(/],
@@ -119,6 +124,19 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     (tx) => tx.lanes.claimNext({ runClass: 'main', owner: 'boot' }),
     /INDEX lanes_ready \(head_class=\?\)/,
   ],
+  [
+    'lanes.claimNext, the turn that it passes on',
+    claimWithTurn,
+    /INDEX lanes_of_root \(root_key=\? AND head_class=\? AND turn_at<\?\)/,
+  ],
+  [
+    'lanes.nextReadyAt',
+    (tx) => tx.lanes.nextReadyAt('main', 5),
+    /INDEX lanes_ready \(head_class=\? AND <expr>=\? AND turn_at>\?\)/,
+  ],
+  ['inputs.firstPending', (tx) => tx.inputs.firstPending('k', 'summary'), /INDEX inputs_pending/],
+  ['runs.queued', (tx) => tx.runs.queued('k', 9), /INDEX runs_queued \(session_key=\?\)/],
+  ['runs.mergedInto', (tx) => tx.runs.mergedInto('r'), /INDEX runs_merged \(merged_into=\?\)/],
   ['lanes.freeOrphans', (tx) => tx.lanes.freeOrphans('boot'), /INDEX lanes_owner/],
   ['lanes.states', (tx) => tx.lanes.states(['a', 'b']), /PRIMARY KEY/],
   ['toolCalls.ofRun', (tx) => tx.toolCalls.ofRun('r'), /sqlite_autoindex_tool_calls_1/],

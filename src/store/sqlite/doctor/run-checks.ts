@@ -1,8 +1,10 @@
 /** Inputs, runs, lanes and waits: what keeps a session's work in order, and going. */
 import { type Check, statement, UNFINISHED } from './check.ts';
 
+/** A run that joined the turn of another is no work of its own. */
 const UNFINISHED_RUNS = `unfinished as (
-  select session_key, run_id, run_class, seq, state from runs where state in ${UNFINISHED})`;
+  select session_key, run_id, run_class, seq, state from runs
+  where state in ${UNFINISHED} and merged_into is null)`;
 
 /** Ends a run that can never be played, so that whoever waits for it is told. */
 function endRun(runId: unknown, error: string, now: number) {
@@ -53,14 +55,17 @@ export const RUN_CHECKS: readonly Check[] = [
   {
     name: 'lane-missing',
     rule: 'runs wait in a session without a lane; it is made again',
-    find: `with ${UNFINISHED_RUNS} select u.session_key, max(u.seq) as last from unfinished u
+    find: `with ${UNFINISHED_RUNS} select u.session_key, max(abs(u.seq)) as last from unfinished u
       where u.session_key not in (select session_key from lanes) group by u.session_key`,
     heal: ({ session_key: key, last }) => [
       statement(
-        `insert into lanes (session_key, owner, epoch, next_seq, pending, state, ready_at)
-         values (?, null, 0, ?, 0, 'idle', 0)`,
+        `insert into lanes (session_key, owner, epoch, next_seq, pending, state, ready_at, root_key)
+         values (?, null, 0, ?, 0, 'idle', 0,
+           coalesce((select root_key from sessions where key = ?), ?))`,
         key,
         Number(last) + 1,
+        key,
+        key,
       ),
     ],
   },
@@ -80,7 +85,8 @@ export const RUN_CHECKS: readonly Check[] = [
     rule: 'a run has started and its lane does not hold it; a free lane takes it up again',
     find: `select r.run_id, r.session_key from runs r
       join lanes l on l.session_key = r.session_key
-      where r.state in ('running', 'waiting') and l.current_run_id is not r.run_id`,
+      where r.state in ('running', 'waiting') and r.merged_into is null
+        and l.current_run_id is not r.run_id`,
     heal: ({ run_id: runId, session_key: key }) => [
       statement(
         'update lanes set current_run_id = ? where session_key = ? and current_run_id is null',
@@ -88,6 +94,16 @@ export const RUN_CHECKS: readonly Check[] = [
         key,
       ),
     ],
+  },
+  {
+    name: 'run-merged',
+    rule: 'a message joined the turn of a run that has ended or is not there; it ends with an error',
+    find: `select r.run_id, r.session_key from runs r
+      where r.merged_into is not null and r.state in ${UNFINISHED}
+      and not exists (select 1 from runs m where m.run_id = r.merged_into
+        and m.state in ('running', 'waiting'))`,
+    heal: ({ run_id: runId }, now) =>
+      endRun(runId, 'the run whose turn took it in ended without it; read that run', now),
   },
   {
     name: 'lane-counts',

@@ -1,0 +1,118 @@
+/**
+ * Messages that join the turn of another run (A12, B12): collected at its claim, or steered in after its
+ * tool results. Each keeps its runId and takes the outcome of that run.
+ */
+import type { UserMessage } from '../../protocol/message.ts';
+import type { RunPurpose, RunRow } from '../../store/rows.ts';
+import type { WriteTx } from '../../store/store.ts';
+import { must } from '../../util/assert.ts';
+import { isOutcome, moveRun } from '../../core/run-state.ts';
+import type { RunContext } from '../context.ts';
+import { appendInput } from './append-input.ts';
+import { acceptedOrder } from './interrupts.ts';
+
+/** Most messages that one turn takes in; the rest joins the turn after. */
+const MAX_MERGED = 100;
+
+/** Turns that people may steer; the others speak to another agent, or have no tools. */
+const STEERABLE: ReadonlySet<RunPurpose> = new Set<RunPurpose>(['message', 'task']);
+
+/**
+ * Returns the waiting runs whose messages share the turn of `head`: the next ones of its mode, of the
+ * same route and settings. What has a turn of its own keeps its place, so none is taken across it.
+ */
+export async function waitingForTurnOf(tx: WriteTx, head: RunRow): Promise<RunRow[]> {
+  if (head.queueMode !== 'collect' && head.queueMode !== 'interrupt') return [];
+  const queued = await tx.runs.queued(head.sessionKey, MAX_MERGED);
+  const behind = queued.filter(({ runId }) => runId !== head.runId);
+  const other = behind.findIndex(({ queueMode }) => queueMode !== head.queueMode);
+  return behind
+    .slice(0, other < 0 ? undefined : other)
+    .filter((run) => turnOf(run) === turnOf(head));
+}
+
+function turnOf({ runClass, deliver, routeJson, optionsJson, timeoutMs }: RunRow): string {
+  return JSON.stringify([runClass, deliver, routeJson, optionsJson, timeoutMs]);
+}
+
+/** Appends the messages to the transcript of a run that has its lane, in the order of their acceptance. */
+export async function joinTurn(
+  tx: WriteTx,
+  context: RunContext,
+  { run, messages }: { run: RunRow; messages: readonly RunRow[] },
+): Promise<UserMessage[]> {
+  const appended: UserMessage[] = [];
+  for (const message of messages.toSorted((a, b) => acceptedOrder(a) - acceptedOrder(b))) {
+    appended.push(await appendMessageOf(tx, context, { run, message }));
+    await tx.inputs.markAppended(message.runId, run.runId, tx.now);
+    if (message.runId !== run.runId) await merge(tx, { run, message });
+  }
+  return appended;
+}
+
+/**
+ * Appends what people want to steer this run with, after its tool results. Returns the messages for
+ * the model, and the runs that ended up in this one; a message of `steer-backlog` has its own turn later.
+ */
+export async function steerInto(
+  tx: WriteTx,
+  context: RunContext,
+  run: RunRow,
+): Promise<{ messages: UserMessage[]; merged: RunRow[] }> {
+  if (!STEERABLE.has(run.purpose)) return { messages: [], merged: [] };
+  const queued = await tx.runs.queued(run.sessionKey, MAX_MERGED);
+  const messages: UserMessage[] = [];
+  const merged: RunRow[] = [];
+  for (const message of queued.toSorted((a, b) => acceptedOrder(a) - acceptedOrder(b))) {
+    if (message.queueMode === 'steer') {
+      messages.push(...(await joinTurn(tx, context, { run, messages: [message] })));
+      merged.push(message);
+    }
+    if (message.queueMode === 'steer-backlog') {
+      messages.push(await appendMessageOf(tx, context, { run, message }));
+      await tx.runs.update(message.runId, { queueMode: 'followup' });
+    }
+  }
+  return { messages, merged };
+}
+
+/** Gives the runs that were taken into this one its outcome, and returns them. */
+export async function endMerged(tx: WriteTx, run: RunRow): Promise<RunRow[]> {
+  const open = (await tx.runs.mergedInto(run.runId)).filter(({ state }) => !isOutcome(state));
+  const { endedAt, reply, error } = run;
+  const outcome = must(isOutcome(run.state) ? run.state : undefined, `run ${run.runId} goes on`);
+  const ended: RunRow[] = [];
+  for (const merged of open) {
+    const state = moveRun(merged, { type: 'end', outcome });
+    await tx.runs.update(merged.runId, { state, endedAt, reply, error });
+    tx.signal({ type: 'run', runId: merged.runId });
+    ended.push({ ...merged, state, endedAt, reply, error });
+  }
+  return ended;
+}
+
+async function appendMessageOf(
+  tx: WriteTx,
+  context: RunContext,
+  { run, message }: { run: RunRow; message: RunRow },
+): Promise<UserMessage> {
+  const input = await tx.inputs.get(message.runId);
+  return appendInput(tx, context, {
+    input: must(input, `run ${message.runId} has no accepted message`),
+    run,
+  });
+}
+
+async function merge(
+  tx: WriteTx,
+  { run, message }: { run: RunRow; message: RunRow },
+): Promise<void> {
+  await tx.runs.update(message.runId, {
+    state: moveRun(message, { type: 'claim' }),
+    sessionId: run.sessionId,
+    startedAt: tx.now,
+    mergedInto: run.runId,
+  });
+  await tx.lanes.removeQueued(run.sessionKey);
+  tx.signal({ type: 'run', runId: message.runId });
+}
