@@ -103,3 +103,11 @@ test('the view is never above the cap, keeps the order and the newest', () => {
     ),
   );
 });
+
+test('[SH10] large texts are cut before anything is written out', (t) => {
+  const stringify = t.mock.method(JSON, 'stringify');
+  const view = viewHistory(Array.from({ length: 4 }, (_, at) => user('x'.repeat(2_000_000), at)));
+  const written = stringify.mock.calls.reduce((sum, call) => sum + (call.result ?? '').length, 0);
+  assert.equal(view.messages.length, 4);
+  assert.ok(written < 100_000, `${written} characters of JSON for ${view.bytes} bytes`);
+});

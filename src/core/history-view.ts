@@ -31,8 +31,8 @@ export function viewHistory(
   messages: readonly Message[],
   maxBytes: number = HISTORY_MAX_BYTES,
 ): HistoryView {
-  const whole = sizeOf(messages);
-  if (whole <= maxBytes) return toView([...messages], { of: messages, bytes: whole });
+  const whole = sizeWithin(messages, maxBytes);
+  if (whole !== undefined) return toView([...messages], { of: messages, bytes: whole });
   const kept: HistoryMessage[] = [];
   let bytes = '[]'.length;
   for (const message of messages.toReversed()) {
@@ -97,8 +97,7 @@ function trimValue(value: unknown, limit: number): unknown {
 }
 
 function omitImage({ data, mimeType }: Record<string, unknown>): Record<string, unknown> {
-  const base64 = String(data).replace(/=+$/, '');
-  const bytes = Math.floor((base64.length * 3) / 4);
+  const bytes = Buffer.byteLength(String(data), 'base64');
   return { type: 'image', omitted: true, bytes, ...(mimeType === undefined ? {} : { mimeType }) };
 }
 
@@ -110,6 +109,23 @@ function cutText(text: string, limit: number): string {
   const last = text.charCodeAt(limit - 1);
   const end = last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit;
   return text.slice(0, end) + marker(end);
+}
+
+/** Returns the size of the list, or undefined when it is over `maxBytes`; what is far over is never written out. */
+function sizeWithin(messages: readonly Message[], maxBytes: number): number | undefined {
+  let bytes = '[]'.length + Math.max(0, messages.length - 1);
+  for (const message of messages.toReversed()) {
+    if (bytes + leastSizeOf(message) > maxBytes) return undefined;
+    bytes += sizeOf(message);
+  }
+  return bytes <= maxBytes ? bytes : undefined;
+}
+
+/** A lower bound of the size, without a pass over the texts. */
+function leastSizeOf(value: unknown): number {
+  if (typeof value === 'string') return value.length + '""'.length;
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce<number>((sum, item) => sum + leastSizeOf(item), 2);
 }
 
 function sizeOf(value: unknown): number {

@@ -122,6 +122,13 @@ export interface EntryReads {
     beforeSeq: number | undefined;
     limit: number;
   }): Promise<EntryRow[]>;
+  /** Place and size in bytes of what `tail` would return, newest first; their content is not read. */
+  tailSizes(query: {
+    sessionId: string;
+    includeTools: boolean;
+    beforeSeq: number | undefined;
+    limit: number;
+  }): Promise<{ seq: number; bytes: number }[]>;
   /** Entries of every type after `afterSeq`, in order, at most `limit`. One index search. */
   page(query: { sessionId: string; afterSeq: number; limit: number }): Promise<EntryRow[]>;
   /** All entries of a window in order, from the newest `compaction` on when there is one. */

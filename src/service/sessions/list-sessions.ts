@@ -12,7 +12,7 @@ import type { SessionRow } from '../../store/rows.ts';
 import type { ReadTx, SessionCursor, SessionScope } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import { reachOf } from './key-settings.ts';
-import { readMessages, viewTogether } from './read-messages.ts';
+import { READ_MAX_BYTES, readMessages, viewTogether } from './read-messages.ts';
 import { resolveTarget } from './resolve-target.ts';
 import { scanSessions } from './scan-sessions.ts';
 import type { SessionScan } from './scan-sessions.ts';
@@ -212,14 +212,18 @@ export async function toRowViews(
   );
   if (messageLimit === 0) return { sessions };
   const transcripts = [];
+  let leftBytes = READ_MAX_BYTES;
+  let isCut = false;
   for (const { sessionId } of rows) {
     const tail = { sessionId, includeTools: false, beforeSeq: undefined, limit: messageLimit };
-    const { placed } = await readMessages(tx, { ...tail, onUnreadable });
-    transcripts.push(placed.map(({ message }) => message));
+    const found = await readMessages(tx, { ...tail, maxBytes: leftBytes, onUnreadable });
+    leftBytes -= found.bytes;
+    isCut ||= found.leftOut > 0;
+    transcripts.push(found.placed.map(({ message }) => message));
   }
   const views = viewTogether(transcripts, viewer.config.tools.sessions_history.maxBytes);
   return {
     sessions: sessions.map((row, index) => ({ ...row, messages: views[index]?.messages ?? [] })),
-    ...(views.some((view) => view.truncated) && { messagesTruncated: true as const }),
+    ...((isCut || views.some((view) => view.truncated)) && { messagesTruncated: true as const }),
   };
 }

@@ -331,3 +331,32 @@ describe('what is visible', () => {
     assert.deepEqual((await read(world, { sessionKey: GROUP })).messages, [userText('kept')]);
   });
 });
+
+test('[SH10] what is far over the cap stays in the store and comes on the next pages', async (t) => {
+  const world = createSessionWorld(t);
+  await world.add({ key: MAIN });
+  const huge = ['a', 'b', 'c', 'd'].map((name) => userText(name.repeat(3_000_000)));
+  await world.append(MAIN, huge);
+  const seen: string[] = [];
+  let cursor: string | undefined;
+  const dropped: number[] = [];
+  do {
+    const page = await read(world, { sessionKey: 'main', ...(cursor && { cursor }) });
+    seen.push(...textsOf(page.messages).map((text) => /[a-d]/.exec(text)?.[0] ?? ''));
+    dropped.push(page.droppedMessages);
+    assert.equal(page.truncated, true);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined && dropped.length < 9);
+  assert.deepEqual(seen, ['d', 'c', 'b', 'a']);
+  assert.deepEqual(dropped, [3, 2, 1, 0]);
+});
+
+test('[SH10] messages of a list are read up to the same bound, all rows together', async (t) => {
+  const world = createSessionWorld(t, ownAgent);
+  await world.add({ key: MAIN }, { key: GROUP });
+  for (const key of [MAIN, GROUP]) await world.append(key, [userText('x'.repeat(5_000_000))]);
+  const listed = await listSessions(world.context, world.caller(MAIN), { messageLimit: 3 });
+  assert.ok('sessions' in listed);
+  assert.deepEqual(listed.sessions.map((row) => row.messages?.length).toSorted((a = 0, b = 0) => a - b), [0, 1]);
+  assert.equal(listed.messagesTruncated, true);
+});

@@ -1,5 +1,6 @@
 /** `sessions_history` and its operator's view, `chat.history` (A8). */
 import { viewHistory } from '../../core/history-view.ts';
+import type { HistoryView } from '../../core/history-view.ts';
 import type { SessionCaller } from '../../core/caller.ts';
 import type {
   PendingMessage,
@@ -7,9 +8,10 @@ import type {
   SessionsHistoryArgs,
   SessionsHistoryPage,
 } from '../../protocol/tools/session-tools.ts';
+import type { Message } from '../../protocol/message.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
-import { readMessages } from './read-messages.ts';
+import { READ_MAX_BYTES, readMessages } from './read-messages.ts';
 import { resolveTarget } from './resolve-target.ts';
 import { type OnUnreadable, unreadableReporter } from '../unreadable-rows.ts';
 
@@ -63,20 +65,21 @@ export interface HistoryQuery {
 /** Returns a page of one transcript that fits `maxBytes` as JSON. */
 export async function readPage(tx: ReadTx, query: HistoryQuery): Promise<SessionsHistoryPage> {
   const { sessionId, includeTools, beforeSeq, limit, onUnreadable } = query;
-  const which = { sessionId, includeTools, onUnreadable };
-  const { placed, looked, oldestSeq } = await readMessages(tx, { ...which, beforeSeq, limit });
-  const isFull = looked === limit;
-  const older = isFull ? await tx.entries.tail({ ...which, beforeSeq: oldestSeq, limit: 1 }) : [];
+  const found = await readMessages(tx, {
+    sessionId,
+    includeTools,
+    beforeSeq,
+    limit,
+    onUnreadable,
+    maxBytes: Math.max(READ_MAX_BYTES, query.maxBytes),
+  });
+  const { placed, looked, leftOut, oldestSeq } = found;
   const messages = placed.map(({ message }) => message);
   const all = query.isCurrent && beforeSeq === undefined ? await readPending(tx, query.key) : [];
-  const whole = viewHistory(messages, query.maxBytes - sizeOfFrame(query, all));
-  const pending = whole.truncated ? all.map(cutPending) : all;
-  const view = whole.truncated
-    ? viewHistory(messages, query.maxBytes - sizeOfFrame(query, pending))
-    : whole;
+  const { view, pending } = viewPage(query, { messages, all, leftOut });
   // what was dropped for its size comes on the next page
   const oldest = view.droppedMessages === 0 ? oldestSeq : placed[view.droppedMessages]?.seq;
-  const hasMore = older.length > 0 || view.droppedMessages > 0;
+  const hasMore = found.hasOlder || view.droppedMessages > 0;
   const unreadable = looked - placed.length;
   return {
     sessionKey: query.shownKey,
@@ -84,8 +87,8 @@ export async function readPage(tx: ReadTx, query: HistoryQuery): Promise<Session
     messages: view.messages,
     pending,
     limitApplied: limit,
-    truncated: view.truncated,
-    droppedMessages: view.droppedMessages,
+    truncated: view.truncated || leftOut > 0,
+    droppedMessages: view.droppedMessages + leftOut,
     contentTruncated: view.contentTruncated || pending.some((shown, at) => shown !== all[at]),
     contentRedacted: view.contentRedacted,
     bytes: view.bytes,
@@ -93,6 +96,21 @@ export async function readPage(tx: ReadTx, query: HistoryQuery): Promise<Session
     ...(unreadable > 0 && { unreadable }),
     ...(hasMore && oldest !== undefined && { nextCursor: `${sessionId}.${oldest}` }),
   };
+}
+
+/** Long pending texts are cut only when the page does not fit with them. */
+function viewPage(
+  query: HistoryQuery,
+  page: { messages: Message[]; all: PendingMessage[]; leftOut: number },
+): { view: HistoryView; pending: PendingMessage[] } {
+  const { messages, all, leftOut } = page;
+  const pendingLength = all.reduce((sum, { message }) => sum + message.length, 0);
+  if (leftOut === 0 && pendingLength <= query.maxBytes) {
+    const view = viewHistory(messages, query.maxBytes - sizeOfFrame(query, all));
+    if (!view.truncated) return { view, pending: all };
+  }
+  const pending = all.map(cutPending);
+  return { view: viewHistory(messages, query.maxBytes - sizeOfFrame(query, pending)), pending };
 }
 
 async function readPending(tx: ReadTx, sessionKey: string): Promise<PendingMessage[]> {

@@ -17,13 +17,23 @@ export interface FoundMessages {
   placed: PlacedMessage[];
   /** how many entries were looked at, the unreadable ones included */
   looked: number;
+  /** of the `limit`, how many of the oldest were left in the store because of their size */
+  leftOut: number;
+  /** older ones are there, beyond what was looked at */
+  hasOlder: boolean;
   /** of the entries that were looked at */
   oldestSeq: number | undefined;
+  /** what was read, as it is stored */
+  bytes: number;
 }
+
+/** Stored bytes that one answer may cost beyond its newest message. Only the store knows sizes for free. */
+export const READ_MAX_BYTES = 4 * 1024 * 1024;
 
 /**
  * Returns the newest `limit` messages before `beforeSeq`, without those that cannot be read. Tool
- * results are filtered before the limit counts.
+ * results are filtered before the limit counts. Only the newest is read whatever its size; older
+ * ones while the whole stays within `maxBytes`; none when that is used up.
  */
 export async function readMessages(
   tx: ReadTx,
@@ -32,18 +42,41 @@ export async function readMessages(
     includeTools: boolean;
     beforeSeq: number | undefined;
     limit: number;
+    maxBytes: number;
     onUnreadable: OnUnreadable;
   },
 ): Promise<FoundMessages> {
-  const { onUnreadable, ...tail } = query;
-  const entries = await tx.entries.tail(tail);
+  const { onUnreadable, maxBytes, ...tail } = query;
+  const sizes = await tx.entries.tailSizes({ ...tail, limit: tail.limit + 1 });
+  const { count, bytes } = countWithin(sizes.slice(0, tail.limit), maxBytes);
+  const entries = count === 0 ? [] : await tx.entries.tail({ ...tail, limit: count });
   const placed = entries.flatMap(({ sessionId, seq, json }) => {
     const message = parseStoredMessage(json);
     if (message !== undefined) return [{ seq, message }];
     onUnreadable({ column: 'entries.json', id: `${sessionId} ${seq}` });
     return [];
   });
-  return { placed, looked: entries.length, oldestSeq: entries[0]?.seq };
+  return {
+    placed,
+    looked: count,
+    leftOut: Math.min(sizes.length, tail.limit) - count,
+    hasOlder: sizes.length > count,
+    oldestSeq: entries[0]?.seq,
+    bytes,
+  };
+}
+
+function countWithin(
+  sizes: readonly { bytes: number }[],
+  maxBytes: number,
+): { count: number; bytes: number } {
+  let bytes = 0;
+  if (maxBytes <= 0) return { count: 0, bytes };
+  for (const [count, size] of sizes.entries()) {
+    if (count > 0 && bytes + size.bytes > maxBytes) return { count, bytes };
+    bytes += size.bytes;
+  }
+  return { count: sizes.length, bytes };
 }
 
 /**
@@ -54,9 +87,15 @@ export function viewTogether(
   transcripts: readonly (readonly Message[])[],
   maxBytes: number,
 ): HistoryView[] {
-  const whole = transcripts.map((messages) => viewHistory(messages, Number.POSITIVE_INFINITY));
-  const total = whole.reduce((sum, view) => sum + view.bytes, 0);
-  if (total <= maxBytes) return whole;
+  const whole: HistoryView[] = [];
+  let total = 0;
+  for (const messages of transcripts) {
+    const view = viewHistory(messages, maxBytes - total);
+    total += view.bytes;
+    if (view.truncated || total > maxBytes) break;
+    whole.push(view);
+  }
+  if (whole.length === transcripts.length) return whole;
   const share = Math.floor(maxBytes / transcripts.length);
   return transcripts.map((messages) => viewHistory(messages, share));
 }

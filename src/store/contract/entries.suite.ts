@@ -65,6 +65,23 @@ export function entriesContract(open: OpenHarness): void {
         assert.deepEqual(await tail(true, 3, 1), []);
       }));
 
+    it('[ST2] tells place and size of the same messages, newest first', () =>
+      withStore(open, async ({ store }) => {
+        await addWindow(store);
+        await append(store, ['user', 'assistant', 'toolResult', null]);
+        const of = { sessionId: 's', beforeSeq: undefined, limit: 9 };
+        for (const includeTools of [true, false]) {
+          const { sizes, rows } = await store.read(async (tx) => ({
+            sizes: await tx.entries.tailSizes({ ...of, includeTools }),
+            rows: await tx.entries.tail({ ...of, includeTools }),
+          }));
+          assert.deepEqual(
+            sizes,
+            rows.reverse().map(({ seq, json }) => ({ seq, bytes: Buffer.byteLength(json) })),
+          );
+        }
+      }));
+
     it('leaves entries that are no messages out of the tail', () =>
       withStore(open, async ({ store }) => {
         await addWindow(store);

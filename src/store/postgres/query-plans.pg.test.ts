@@ -104,6 +104,17 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     (tx) => tx.sessions.findByLabel({ label: 'label 10', limit: 2 }),
     /using sessions_label on/,
   ],
+  [
+    'entries.tailSizes',
+    (tx) =>
+      tx.entries.tailSizes({
+        sessionId: 'session 1',
+        includeTools: false,
+        beforeSeq: 3000,
+        limit: 5,
+      }),
+    /using entries_chat on/,
+  ],
   ['entries.tail', tail(false), /using entries_chat on/],
   ['entries.tail with tools', tail(true), /using entries_pkey on/],
   ['entries.context', (tx) => tx.entries.context('session 1'), /using entries_compaction on/],

@@ -3,6 +3,7 @@ import { GatewayError } from '../../protocol/errors.ts';
 import type { EntryRow, WindowRow } from '../rows.ts';
 import type { EntryWrites, WindowReads } from '../store.ts';
 import { cleanJson } from './clean-text.ts';
+import type { SqlDialect } from './dialect.ts';
 import { defineQuery, keyed } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 
@@ -62,20 +63,52 @@ const ADVANCE_WINDOW = defineQuery((db, p: { sessionId: string; seq: number; ent
     .where('next_seq', '=', p.seq),
 );
 
-const tailQuery = keyed((what: 'chat' | 'messages') =>
-  defineQuery((db, p: { sessionId: string; beforeSeq: number; limit: number }) => {
-    // literals, because a partial index is chosen by the text of the query
-    const messages = db
-      .selectFrom('entries')
-      .selectAll()
-      .where('session_id', '=', p.sessionId)
-      .where('seq', '<', p.beforeSeq)
-      .where('type', '=', sql.lit('message'))
-      .orderBy('seq', 'desc')
-      .limit(p.limit);
-    return what === 'chat' ? messages.where('role', '<>', sql.lit('toolResult')) : messages;
-  }),
+interface Tail {
+  sessionId: string;
+  includeTools: boolean;
+  beforeSeq: number | undefined;
+  limit: number;
+}
+type What = 'chat' | 'messages';
+interface TailParams {
+  sessionId: string;
+  beforeSeq: number;
+  limit: number;
+}
+
+const tailQuery = keyed((what: What) =>
+  defineQuery((db, p: TailParams) => newestOf(db, p, what).selectAll()),
 );
+
+// octet_length is answered from the header of the row: a large text is not read for it
+const tailSizesQuery = keyed((what: What) =>
+  defineQuery((db, p: TailParams) =>
+    newestOf(db, p, what).select([
+      'seq',
+      sql<number>`octet_length(${sql.ref('json')})`.as('bytes'),
+    ]),
+  ),
+);
+
+function newestOf(db: SqlDialect['db'], p: TailParams, what: What) {
+  // literals, because a partial index is chosen by the text of the query
+  const messages = db
+    .selectFrom('entries')
+    .where('session_id', '=', p.sessionId)
+    .where('seq', '<', p.beforeSeq)
+    .where('type', '=', sql.lit('message'))
+    .orderBy('seq', 'desc')
+    .limit(p.limit);
+  return what === 'chat' ? messages.where('role', '<>', sql.lit('toolResult')) : messages;
+}
+
+function tailParams({ sessionId, beforeSeq, limit }: Tail): TailParams {
+  return { sessionId, beforeSeq: beforeSeq ?? Number.MAX_SAFE_INTEGER, limit };
+}
+
+function whatOf({ includeTools }: Tail): What {
+  return includeTools ? 'messages' : 'chat';
+}
 
 const PAGE = defineQuery((db, p: { sessionId: string; afterSeq: number; limit: number }) =>
   db
@@ -131,20 +164,13 @@ export class SqlEntries implements EntryWrites {
     this.#unit = unit;
   }
 
-  async tail(query: {
-    sessionId: string;
-    includeTools: boolean;
-    beforeSeq: number | undefined;
-    limit: number;
-  }): Promise<EntryRow[]> {
-    const { sessionId, includeTools, limit } = query;
-    const beforeSeq = query.beforeSeq ?? Number.MAX_SAFE_INTEGER;
-    const newestFirst = await this.#unit.all(tailQuery(includeTools ? 'messages' : 'chat'), {
-      sessionId,
-      beforeSeq,
-      limit,
-    });
+  async tail(query: Tail): Promise<EntryRow[]> {
+    const newestFirst = await this.#unit.all(tailQuery(whatOf(query)), tailParams(query));
     return newestFirst.reverse();
+  }
+
+  tailSizes(query: Tail): Promise<{ seq: number; bytes: number }[]> {
+    return this.#unit.all(tailSizesQuery(whatOf(query)), tailParams(query));
   }
 
   page(query: { sessionId: string; afterSeq: number; limit: number }): Promise<EntryRow[]> {

@@ -74,6 +74,11 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     (tx) => tx.sessions.countActiveChildren('k'),
     /spawns_unsettled/,
   ],
+  [
+    'entries.tailSizes',
+    (tx) => tx.entries.tailSizes({ sessionId: 's', includeTools: false, beforeSeq: 9, limit: 5 }),
+    /INDEX entries_chat \(session_id=\? AND seq<\?\)/,
+  ],
   ['entries.tail', tail(false), /INDEX entries_chat \(session_id=\? AND seq<\?\)/],
   [
     'entries.tail with tools',
