@@ -82,7 +82,7 @@ function reportUnknown(
   known: string[],
   found: OptionInspection,
 ): void {
-  const distances = known.map((name) => ({ name, letters: editDistance(key, name) }));
+  const distances = known.map((name) => ({ name, letters: editDistance(key.slice(0, 100), name) }));
   distances.sort((a, b) => a.letters - b.letters);
   const nearest = distances[0];
   if (nearest !== undefined && nearest.letters <= MISSPELT_WITHIN_LETTERS) {

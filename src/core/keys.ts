@@ -5,6 +5,7 @@
 import type { ChatType, SessionKind } from '../protocol/words.ts';
 import { fold, parseKeyBody } from './key-grammar.ts';
 import type { KeyBody, KeyForm } from './key-grammar.ts';
+import { briefly } from '../util/briefly.ts';
 
 export { isUuid } from './key-grammar.ts';
 export type { KeyForm } from './key-grammar.ts';
@@ -89,7 +90,7 @@ function canonicalBareKey(
   given: string,
   options: { mainKey: string; agentId: string; scope: SessionScopeSetting },
 ): CanonicalKey {
-  if (isReserved(given)) return { ok: false, error: `unknown session "${fold(given)}"` };
+  if (isReserved(given)) return { ok: false, error: `unknown session "${briefly(fold(given))}"` };
   const body = parseKeyBody(given, options.mainKey);
   if (body?.form === 'main') {
     const agentId = normaliseAgentId(options.agentId);
@@ -190,10 +191,10 @@ export function mayOperatorCreate(
 ): { ok: true; agentId: string } | { ok: false; error: string } {
   const { form, agentId } = parseKey(key, options);
   if (form === 'subagent' || form === 'cron' || form === 'hook' || form === 'node') {
-    return { ok: false, error: `a message cannot create a ${form} session: ${key}` };
+    return { ok: false, error: `a message cannot create a ${form} session: ${briefly(key)}` };
   }
   if (form === 'global' || form === 'unknown' || agentId === undefined) {
-    return { ok: false, error: `unknown session ${key}; ${FULL_KEY_HINT}` };
+    return { ok: false, error: `unknown session ${briefly(key)}; ${FULL_KEY_HINT}` };
   }
   if (!options.agentIds.includes(agentId)) {
     const known = options.agentIds.join(', ');

@@ -4,6 +4,7 @@ import type { ModelSettings } from '../protocol/options/model-options.ts';
 import type { ThinkingLevel } from '../protocol/words.ts';
 import type { AgentSettings } from './agents.ts';
 import { primaryModel } from './agents.ts';
+import { briefly } from '../util/briefly.ts';
 
 /** A model as it is addressed. */
 export interface ModelRef {
@@ -38,7 +39,7 @@ export function resolveModel(config: Config, text: string): ModelResolution {
   let name = text.trim();
   const aliases = modelAliases(config);
   for (let step = 0; aliases.has(name.toLowerCase()); step++) {
-    if (step === MAX_ALIAS_STEPS) return refused(`model alias "${text.trim()}" leads in a circle`);
+    if (step === MAX_ALIAS_STEPS) return refused(`model alias "${briefly(text.trim())}" leads in a circle`);
     name = aliases.get(name.toLowerCase()) ?? name;
   }
   const ref = splitModel(name);
@@ -51,7 +52,7 @@ export function resolveModel(config: Config, text: string): ModelResolution {
   if (listed.some((model) => model.id === ref.id))
     return { ok: true, model: { provider, id: ref.id } };
   const known = shown(listed.map((model) => `${provider}/${model.id}`));
-  return refused(`unknown model "${ref.id}" of provider "${provider}"; its models are ${known}`);
+  return refused(`unknown model "${briefly(ref.id)}" of provider "${provider}"; its models are ${known}`);
 }
 
 /**
@@ -158,13 +159,13 @@ function unknownName(config: Config, name: string): string {
       models.map((model) => `${provider}/${model.id}`),
     ),
   ];
-  return `unknown model "${name}"; use "provider/id" or an alias${known.length > 0 ? `: ${shown(known)}` : ''}`;
+  return `unknown model "${briefly(name)}"; use "provider/id" or an alias${known.length > 0 ? `: ${shown(known)}` : ''}`;
 }
 
 function unknownProvider(config: Config, name: string): string {
   const ids = Object.keys(config.models.providers);
   const known = ids.length > 0 ? `the providers are ${shown(ids)}` : 'no provider is configured';
-  return `unknown model provider "${name}"; ${known} (models.providers)`;
+  return `unknown model provider "${briefly(name)}"; ${known} (models.providers)`;
 }
 
 function shown(names: string[]): string {

@@ -1,7 +1,9 @@
+import type { z } from 'zod';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import { requestFrame } from '../protocol/frames.ts';
 import type { RequestFrame } from '../protocol/frames.ts';
 import { parseJson } from './parse-json.ts';
+import { briefly } from '../util/briefly.ts';
 
 export type ParsedFrame =
   | { kind: 'request'; frame: RequestFrame }
@@ -21,10 +23,19 @@ export function parseFrame(text: string, maxDepth: number): ParsedFrame {
   const issue = parsed.error.issues[0];
   const error = new GatewayError(
     'invalid_request',
-    `frame: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not valid'}; a request is {type:"req", id, method, params?}`,
+    `frame: ${describe(issue)}; a request is {type:"req", id, method, params?}`,
   );
   const id = requestFrame.shape.id.safeParse(
     typeof json === 'object' && json !== null && 'id' in json ? json.id : undefined,
   );
   return id.success ? { kind: 'invalid', id: id.data, error } : { kind: 'invalid', error };
+}
+
+/** An issue of the whole frame has no path. */
+function describe(issue: z.core.$ZodIssue | undefined): string {
+  if (issue?.code === 'unrecognized_keys')
+    return `unknown field "${briefly(issue.keys[0] ?? '')}"`;
+  const path = briefly(issue?.path.join('.') ?? '');
+  const message = issue?.message ?? 'not valid';
+  return path === '' ? message : `${path}: ${message}`;
 }

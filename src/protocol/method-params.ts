@@ -1,12 +1,18 @@
 /** The parameters of the gateway methods (SPEC B10.4), and those that are documented but not supported yet. */
 import { z } from 'zod';
+import { CURSOR_MAX, KEY_MAX, NAME_MAX, WORDS_MAX } from './tools/session-tools.ts';
 import { QUEUE_DROPS, QUEUE_MODES, RUN_STATES, SESSION_KINDS, THINKING_LEVELS } from './words.ts';
 
 const filled = z.string().regex(/\S/, 'must not be blank');
-const name = filled.max(1024);
+const atMost = (max: number) => filled.max(max, `must have at most ${max} characters`);
+const name = atMost(NAME_MAX);
+const key = atMost(KEY_MAX);
+const words = atMost(WORDS_MAX);
 const flag = z.boolean().exactOptional();
 const count = z.int().min(1).exactOptional();
-const idempotencyKey = filled.max(256);
+const idempotencyKey = name;
+/** characters */
+const EXTRA_PROMPT_MAX = 100_000;
 const durationMs = z.number().min(0);
 
 export const healthParams = z.strictObject({ probe: flag });
@@ -14,14 +20,14 @@ export const noParams = z.strictObject({});
 
 export const sessionsListParams = z.strictObject({
   limit: count,
-  cursor: name.exactOptional(),
+  cursor: atMost(CURSOR_MAX).exactOptional(),
   activeMinutes: z.number().gt(0).exactOptional(),
   messageLimit: z.int().min(0).exactOptional(),
   kinds: z.array(z.enum(SESSION_KINDS)).exactOptional(),
   agentId: name.exactOptional(),
   label: name.exactOptional(),
   search: name.exactOptional(),
-  spawnedBy: name.exactOptional(),
+  spawnedBy: key.exactOptional(),
   state: z.enum(['idle', 'queued', 'running', 'waiting']).exactOptional(),
   archived: flag,
   // taken and without effect (A4)
@@ -31,7 +37,7 @@ export const sessionsListParams = z.strictObject({
 
 const clearable = name.nullable().exactOptional();
 export const sessionsPatchParams = z.strictObject({
-  key: name,
+  key,
   label: clearable,
   displayName: clearable,
   model: clearable,
@@ -47,8 +53,8 @@ export const sessionsPatchParams = z.strictObject({
 });
 
 export const chatSendParams = z.strictObject({
-  sessionKey: name,
-  message: filled,
+  sessionKey: key,
+  message: words,
   thinking: z.enum(THINKING_LEVELS).exactOptional(),
   deliver: flag,
   timeoutMs: durationMs.exactOptional(),
@@ -56,29 +62,32 @@ export const chatSendParams = z.strictObject({
 });
 
 export const chatHistoryParams = z.strictObject({
-  sessionKey: name,
+  sessionKey: key,
   limit: count,
   maxChars: count,
 });
 
 export const agentParams = z
   .strictObject({
-    message: filled,
+    message: words,
     agentId: name.exactOptional(),
-    sessionKey: name.exactOptional(),
-    sessionId: name.exactOptional(),
-    to: name.exactOptional(),
+    sessionKey: key.exactOptional(),
+    sessionId: key.exactOptional(),
+    to: key.exactOptional(),
     deliver: flag,
     bestEffortDeliver: flag,
     channel: name.exactOptional(),
     accountId: name.exactOptional(),
-    threadId: name.exactOptional(),
+    threadId: key.exactOptional(),
     thinking: z.enum(THINKING_LEVELS).exactOptional(),
     model: name.exactOptional(),
     /** seconds; limits the run, 0 = no limit */
     timeout: z.number().min(0).exactOptional(),
     label: name.exactOptional(),
-    extraSystemPrompt: z.string().exactOptional(),
+    extraSystemPrompt: z
+      .string()
+      .max(EXTRA_PROMPT_MAX, `must have at most ${EXTRA_PROMPT_MAX} characters`)
+      .exactOptional(),
     idempotencyKey,
   })
   .refine((given) => given.sessionKey === undefined || given.sessionId === undefined, {
@@ -87,36 +96,36 @@ export const agentParams = z
   });
 
 export const agentWaitParams = z.strictObject({
-  runId: filled.max(256),
+  runId: name,
   timeoutMs: durationMs.default(30_000),
 });
 
 const runId = filled.max(256);
 export const runsGetParams = z.strictObject({ runId });
 export const runsListParams = z.strictObject({
-  sessionKey: name.exactOptional(),
+  sessionKey: key.exactOptional(),
   state: z.enum(RUN_STATES).exactOptional(),
   limit: count,
-  cursor: name.exactOptional(),
+  cursor: atMost(CURSOR_MAX).exactOptional(),
 });
 export const runsWaitParams = z.strictObject({
   runIds: z.array(runId).exactOptional(),
-  sessionKeys: z.array(name).exactOptional(),
+  sessionKeys: z.array(key).exactOptional(),
   mode: z.enum(['any', 'all']).default('all'),
   timeoutMs: durationMs.default(30_000),
 });
 export const runsStopParams = z
-  .strictObject({ sessionKey: name.exactOptional(), runId: runId.exactOptional() })
+  .strictObject({ sessionKey: key.exactOptional(), runId: runId.exactOptional() })
   .refine((given) => (given.sessionKey === undefined) !== (given.runId === undefined), {
     path: ['sessionKey'],
     message: 'give exactly one of sessionKey and runId',
   });
-export const chatAbortParams = z.strictObject({ sessionKey: name, runId: runId.exactOptional() });
+export const chatAbortParams = z.strictObject({ sessionKey: key, runId: runId.exactOptional() });
 
 export const toolsInvokeParams = z.strictObject({
-  tool: filled.max(128),
+  tool: atMost(128),
   args: z.record(z.string(), z.unknown()).default({}),
-  sessionKey: name.default('main'),
+  sessionKey: key.default('main'),
   idempotencyKey: idempotencyKey.exactOptional(),
 });
 

@@ -74,6 +74,26 @@ const refused: { method: MethodName; raw: Record<string, unknown>; says: RegExp;
     { method: 'agent', raw: { message: ' \n', ...key }, says: /message: must not be blank/ },
     {
       method: 'agent',
+      raw: { message: 'm'.repeat(1_000_001), ...key },
+      says: /message: must have at most 1000000 characters$/,
+    },
+    {
+      method: 'agent',
+      raw: { message: 'hi', label: 'x'.repeat(257), ...key },
+      says: /label: must have at most 256 characters$/,
+    },
+    {
+      method: 'agent',
+      raw: { message: 'hi', extraSystemPrompt: 'x'.repeat(100_001), ...key },
+      says: /extraSystemPrompt: must have at most 100000 characters$/,
+    },
+    {
+      method: 'agent',
+      raw: { message: 'hi', ['x'.repeat(3_000)]: 1, ...key },
+      says: /unknown parameter "x{80}…", nearest/,
+    },
+    {
+      method: 'agent',
       raw: { message: 'hi', thinking: 'huge', ...key },
       says: /thinking: .*minimal/,
     },

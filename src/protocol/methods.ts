@@ -5,6 +5,7 @@ import { GatewayError } from './errors.ts';
 import { connectParams } from './frames.ts';
 import * as params from './method-params.ts';
 import type { OperatorScope } from './scopes.ts';
+import { briefly } from '../util/briefly.ts';
 
 interface MethodTraits {
   scope: OperatorScope;
@@ -59,11 +60,11 @@ export function parseMethodName(method: string): MethodName {
   if (method === 'connect')
     throw new GatewayError('invalid_request', 'connect: this connection is connected already');
   if (LATER_METHODS.includes(method) || LATER_FAMILIES.some((family) => method.startsWith(family)))
-    throw new GatewayError('unsupported', `${method} is not supported yet by this gateway`);
+    throw new GatewayError('unsupported', `${briefly(method)} is not supported yet by this gateway`);
   const nearest = nearestName(method, METHOD_NAMES) ?? 'health';
   throw new GatewayError(
     'unknown_name',
-    `unknown method "${method}", nearest: "${nearest}"; known: ${METHOD_NAMES.join(', ')}`,
+    `unknown method "${briefly(method)}", nearest: "${nearest}"; known: ${METHOD_NAMES.join(', ')}`,
     { details: { nearest } },
   );
 }
@@ -107,13 +108,18 @@ function parseParams(call: {
   const parsed = schema.safeParse(raw);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  const path = issue?.path.join('.') ?? '';
+  const path = briefly(issue?.path.join('.') ?? '');
   const isMissing = issue?.path.length === 1 && raw[path] === undefined;
   throw new GatewayError(
     'invalid_request',
-    isMissing ? `${method} needs ${path}` : `${method}: ${path}: ${issue?.message ?? 'not valid'}`,
+    isMissing ? `${method} needs ${path}` : `${method}: ${path}: ${flawOf(issue)}`,
     { details: { param: path } },
   );
+}
+
+function flawOf(issue: z.core.$ZodIssue | undefined): string {
+  if (issue?.code === 'unrecognized_keys') return `unknown field "${briefly(issue.keys[0] ?? '')}"`;
+  return issue?.message ?? 'not valid';
 }
 
 function isRefusedName(method: string, name: string): boolean {
@@ -136,7 +142,7 @@ function unknownParam(call: { method: string; name: string; known: string[] }): 
   const nearest = nearestName(name, known);
   const hint =
     nearest === undefined ? 'it takes none' : `nearest: "${nearest}"; known: ${known.join(', ')}`;
-  return new GatewayError('invalid_request', `${method}: unknown parameter "${name}", ${hint}`, {
-    details: { param: name, ...(nearest === undefined ? {} : { nearest }) },
+  return new GatewayError('invalid_request', `${method}: unknown parameter "${briefly(name)}", ${hint}`, {
+    details: { param: briefly(name), ...(nearest === undefined ? {} : { nearest }) },
   });
 }

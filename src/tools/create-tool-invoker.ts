@@ -9,6 +9,7 @@ import type { Logger } from '../util/logger.ts';
 import { nearestName } from '../util/nearest-name.ts';
 import { callSessionTool } from './call-session-tool.ts';
 import type { SessionToolServices } from './call-session-tool.ts';
+import { briefly } from '../util/briefly.ts';
 
 export interface ToolInvokerOptions {
   services: SessionToolServices;
@@ -35,7 +36,7 @@ export function createToolInvoker(
     const name = SESSION_TOOL_NAMES.find((known) => known === tool);
     if (name === undefined) {
       const nearest = nearestName(tool, SESSION_TOOL_NAMES);
-      throw unavailable(`unknown tool "${tool}", nearest: "${nearest}"`);
+      throw unavailable(`unknown tool "${briefly(tool)}", nearest: "${nearest}"`);
     }
     if (!offered.includes(name))
       throw unavailable(

@@ -15,6 +15,7 @@ import type {
   ToolCallBlock,
   Usage,
 } from '../../protocol/message.ts';
+import { unparsedArguments, usableArguments } from '../../protocol/tools/usable-arguments.ts';
 
 const NO_USAGE: Usage = {
   input: 0,
@@ -109,7 +110,9 @@ function toToolCallBlock(call: PiToolCall, ids: Set<string>): ToolCallBlock {
     name: call.name,
     // Arguments that are no JSON object must not run as empty ones: the tool refuses this name.
     arguments:
-      call.argumentsError === undefined ? call.arguments : { invalidJson: call.argumentsError },
+      call.argumentsError === undefined
+        ? usableArguments(call.arguments)
+        : unparsedArguments(call.argumentsError),
   };
 }
 

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { whyUnusable } from '../../protocol/tools/usable-arguments.ts';
 import { nearestName } from '../../util/nearest-name.ts';
 import type { AgentTool, ToolContext, ToolOutcome } from '../runtime.ts';
 import { PathRefusal } from './path-refusal.ts';
+import { briefly } from '../../util/briefly.ts';
 
 /** A tool as its file declares it: a zod schema of the arguments, and what to do with checked ones. */
 export interface ToolDeclaration<Shape extends z.ZodRawShape> {
@@ -69,9 +71,10 @@ function describeIssue(
   const unknown = error.issues.find((issue) => issue.code === 'unrecognized_keys');
   if (unknown) {
     const key = unknown.keys[0] ?? '';
-    if (key === 'invalidJson') return 'the arguments were not a JSON object; send the call again';
+    const flaw = whyUnusable(given);
+    if (flaw !== undefined) return flaw;
     const near = nearestName(key, known, { within: 2 });
-    return `unknown parameter ${JSON.stringify(key)}; ${near === undefined ? takes : `did you mean ${near}?`}`;
+    return `unknown parameter ${JSON.stringify(briefly(key))}; ${near === undefined ? takes : `did you mean ${near}?`}`;
   }
   const issue = error.issues[0];
   const name = String(issue?.path[0] ?? '');

@@ -58,6 +58,7 @@ describe('accepted arguments', () => {
   }
 });
 
+const long = 'x'.repeat(3_000);
 const REFUSED: [SessionToolName, unknown, RegExp][] = [
   ['sessions_list', [], /arguments of sessions_list must be an object/],
   [
@@ -138,12 +139,25 @@ const REFUSED: [SessionToolName, unknown, RegExp][] = [
   ['sessions_wait', { runIds: ['r'], timeout: 5 }, /nearest: "timeoutSeconds"/],
   ['sessions_stop', {}, /needs sessionKey: give exactly one of sessionKey .* and runId/],
   ['sessions_stop', { sessionKey: 'k', runId: 'r' }, /together with runId/],
+  ['sessions_send', { ...send, message: 'm'.repeat(1_000_001) }, /message .*at most 1000000 char/],
+  ['sessions_spawn', { task: 't'.repeat(1_000_001) }, /task .*at most 1000000 characters/],
+  ['sessions_list', { search: long }, /search .*at most 256 characters; got "x{80}…"$/],
+  ['sessions_list', { label: long }, /label .*at most 256 characters; got "x{80}…"$/],
+  ['sessions_history', { sessionKey: long }, /sessionKey .*at most 512 characters; got "x{80}…"$/],
+  ['sessions_send', { sessionKey: long, message: 'm' }, /sessionKey .*at most 512 characters/],
+  ['sessions_spawn', { task: 't', label: long }, /label .*at most 256 characters; got "x{80}…"$/],
+  ['sessions_spawn', { task: 't', model: long }, /model .*at most 256 characters/],
+  ['sessions_spawn', { task: 't', idempotencyKey: long }, /idempotencyKey .*at most 256 characters/],
+  ['sessions_spawn', { task: 't', [long]: 1 }, /unknown parameter "x{80}…"/],
+  ['sessions_spawn', { task: 't', mode: long }, /mode .*got "x{80}…"$/],
+  ['sessions_list', { invalidJson: 'x' }, /^sessions_list: the arguments were not a JSON object/],
+  ['agents_list', { invalidJson: 'x' }, /^agents_list: the arguments were not a JSON object/],
   ['agents_list', { all: true }, /agents_list takes no parameters; got "all"/],
 ];
 
 describe('refused arguments', () => {
   for (const [tool, raw, error] of REFUSED) {
-    test(`[TL1] ${tool} refuses ${show(raw)} by name`, () => {
+    test(`[TL1] ${tool} refuses ${show(raw).slice(0, 100)} by name`, () => {
       const parsed = parseToolArgs(tool, raw);
       assert.equal(parsed.ok, false);
       assert.match(parsed.ok ? '' : parsed.error, error);

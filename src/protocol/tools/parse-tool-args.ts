@@ -11,6 +11,7 @@ import {
   sessionsWaitArgs,
   WAIT_TARGETS_MAX,
 } from './session-tools.ts';
+import { whyUnusable } from './usable-arguments.ts';
 import type {
   SessionToolName,
   SessionsHistoryArgs,
@@ -20,6 +21,7 @@ import type {
   SessionsStopArgs,
   SessionsWaitArgs,
 } from './session-tools.ts';
+import { briefly } from '../../util/briefly.ts';
 
 /** The checked arguments of each session tool. */
 export interface SessionToolArgs {
@@ -77,6 +79,8 @@ export function parseToolArgs<Name extends SessionToolName>(
   if (raw !== undefined && raw !== null && (typeof raw !== 'object' || Array.isArray(raw)))
     return { ok: false, error: `the arguments of ${tool} must be an object` };
   const given = Object.fromEntries(Object.entries(raw ?? {}).filter(isGiven));
+  const flaw = whyUnusable(given);
+  if (flaw !== undefined) return { ok: false, error: `${tool}: ${flaw}` };
   const error = unknownParameter(tool, given) ?? refusedValue(tool, given);
   if (error !== undefined) return { ok: false, error };
   const parsed = SCHEMAS[tool].safeParse(given);
@@ -101,13 +105,13 @@ function unknownParameter(
     (parameter) => !known.includes(parameter) && !isKnownLater(tool, parameter),
   );
   if (unknown === undefined) return undefined;
-  if (known.length === 0) return `${tool} takes no parameters; got "${unknown}"`;
+  if (known.length === 0) return `${tool} takes no parameters; got "${briefly(unknown)}"`;
   const delivery =
     tool === 'sessions_spawn' && DELIVERY_PARAMETERS.includes(unknown)
       ? "; a child's result goes to the requester's chat, a spawn cannot choose another"
       : '';
   const nearest = nearestName(unknown, known) ?? '';
-  return `unknown parameter "${unknown}" of ${tool}, nearest: "${nearest}"; known: ${known.join(', ')}${delivery}`;
+  return `unknown parameter "${briefly(unknown)}" of ${tool}, nearest: "${nearest}"; known: ${known.join(', ')}${delivery}`;
 }
 
 function isKnownLater(tool: SessionToolName, parameter: string): boolean {
@@ -121,7 +125,7 @@ function refusedValue(tool: SessionToolName, given: Record<string, unknown>): st
   for (const { parameter, refuses, instead } of NOT_SUPPORTED_YET) {
     const value = given[parameter];
     if (value === undefined || !refuses(value)) continue;
-    const shown = typeof value === 'object' ? parameter : `${parameter}: ${JSON.stringify(value)}`;
+    const shown = typeof value === 'object' ? parameter : `${parameter}: ${show(value)}`;
     return `${tool} does not support ${shown} yet; ${instead}`;
   }
   return undefined;
@@ -142,8 +146,9 @@ function describeIssue(
 
 function show(value: unknown): string {
   if (typeof value === 'number') return String(value);
-  const text = JSON.stringify(value) ?? typeof value;
-  return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
+  if (typeof value === 'string') return JSON.stringify(briefly(value));
+  if (typeof value !== 'object') return String(value);
+  return briefly(JSON.stringify(value));
 }
 
 function addressErrorOf(tool: SessionToolName, args: object): string | undefined {

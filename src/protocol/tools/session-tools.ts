@@ -31,6 +31,14 @@ export const LIST_MESSAGES_MAX = 20;
 export const HISTORY_LIMIT_MAX = 1000;
 /** runs that one call may wait for */
 export const WAIT_TARGETS_MAX = 100;
+/** Longest texts that are taken, in characters: of labels, filters, models and idempotency keys; */
+export const NAME_MAX = 256;
+/** of session keys and sessionIds; */
+export const KEY_MAX = 512;
+/** of cursors, which hold a key; */
+export const CURSOR_MAX = 4096;
+/** of messages and tasks. */
+export const WORDS_MAX = 1_000_000;
 /** seconds */
 const WAIT_TIMEOUT_MAX = 3600;
 
@@ -41,8 +49,12 @@ function ruled<T extends z.ZodType>(rule: string, schema: T): T {
   return schema;
 }
 
-const name = z.string().trim().min(1);
-const optionalName = () => ruled('a text that is not blank', name.exactOptional());
+const filled = (max: number) => z.string().trim().min(1).max(max);
+const optionalName = (max: number = NAME_MAX) =>
+  ruled(
+    `a text that is not blank, of at most ${max} characters`,
+    filled(max).exactOptional(),
+  );
 const optionalAgentId = () =>
   ruled(
     'an agent id of letters, digits, "_" and "-"',
@@ -70,9 +82,13 @@ const waitSeconds = () =>
       .transform((seconds) => Math.min(seconds, WAIT_TIMEOUT_MAX))
       .exactOptional(),
   );
-const names = (what: string) => ruled(`a list of ${what}`, z.array(name).exactOptional());
+const names = (what: string) => ruled(`a list of ${what}`, z.array(filled(KEY_MAX)).exactOptional());
 const flag = () => ruled('true or false', z.boolean().exactOptional());
-const words = () => ruled('a text that is not blank', z.string().regex(/\S/));
+const words = () =>
+  ruled(
+    `a text that is not blank, of at most ${WORDS_MAX} characters`,
+    z.string().max(WORDS_MAX).regex(/\S/),
+  );
 
 /** Arguments of `sessions_list` (A7). Limits arrive clamped. */
 export const sessionsListArgs = z.strictObject({
@@ -81,7 +97,7 @@ export const sessionsListArgs = z.strictObject({
     z.array(z.enum(SESSION_KINDS)).exactOptional(),
   ),
   limit: countUpTo(LIST_LIMIT_MAX),
-  cursor: optionalName(),
+  cursor: optionalName(CURSOR_MAX),
   activeMinutes: ruled(
     'a number above 0 (leave it out for any age)',
     z.number().gt(0).exactOptional(),
@@ -97,7 +113,7 @@ export const sessionsListArgs = z.strictObject({
   agentId: optionalAgentId(),
   label: optionalName(),
   search: optionalName(),
-  spawnedBy: optionalName(),
+  spawnedBy: optionalName(KEY_MAX),
   state: ruled(
     'idle, queued, running or waiting',
     z.enum(['idle', 'queued', 'running', 'waiting']).exactOptional(),
@@ -110,16 +126,16 @@ export type SessionsListArgs = z.output<typeof sessionsListArgs>;
 
 /** Arguments of `sessions_history` (A8). */
 export const sessionsHistoryArgs = z.strictObject({
-  sessionKey: ruled('a session key or a sessionId', name),
+  sessionKey: ruled(`a session key or a sessionId, of at most ${KEY_MAX} characters`, filled(KEY_MAX)),
   limit: countUpTo(HISTORY_LIMIT_MAX),
-  cursor: optionalName(),
+  cursor: optionalName(CURSOR_MAX),
   includeTools: flag(),
 });
 export type SessionsHistoryArgs = z.output<typeof sessionsHistoryArgs>;
 
 /** Arguments of `sessions_send` (A9). Exactly one way of addressing is given; `parseToolArgs` checks it. */
 export const sessionsSendArgs = z.strictObject({
-  sessionKey: optionalName(),
+  sessionKey: optionalName(KEY_MAX),
   label: optionalName(),
   agentId: optionalAgentId(),
   message: words(),

@@ -5,6 +5,7 @@
 import type { AgentRuntime, Turn, TurnHost } from '../../agent/runtime.ts';
 import { isOutcome, stoppedText } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
+import { textOf } from '../../protocol/message.ts';
 import type { AssistantMessage, ToolResultMessage, UserMessage } from '../../protocol/message.ts';
 import { must } from '../../util/assert.ts';
 import { MAX_TIMER_MS } from '../../util/clock.ts';
@@ -22,6 +23,8 @@ import { finishToolCalls, performToolCalls, type PlayedRun } from './turn-host.t
 
 /** How long a runtime may take to hand over its partial text after an abort. */
 const ABORT_GRACE_MS = 250;
+const OUTPUT_LIMIT_TEXT =
+  'the model hit its output limit before it said anything (maxTokens of the model in models.providers)';
 
 /** Runs a claimed run to its outcome. Resolves also when another owner took the lane, or at a drain. */
 export async function executeRun(
@@ -133,6 +136,10 @@ function toEnd(
   }
   if (message?.stopReason === 'error' || message?.stopReason === 'aborted') {
     return { state: 'error', message, error: message.errorMessage ?? 'the model call failed' };
+  }
+  // thinking can use up all that a model may say: that is no silence (RU11)
+  if (message?.stopReason === 'length' && textOf(message).trim() === '') {
+    return { state: 'error', message, error: OUTPUT_LIMIT_TEXT };
   }
   return { state: 'ok', message, error: undefined };
 }

@@ -10,6 +10,7 @@ import { parseStoredMessage, parseStoredObject } from '../../core/stored-message
 import { GatewayError } from '../../protocol/errors.ts';
 import type { AssistantMessage, ToolResultMessage, UserMessage } from '../../protocol/message.ts';
 import { toolCallsOf } from '../../protocol/message.ts';
+import { usableArguments } from '../../protocol/tools/usable-arguments.ts';
 import type { ToolCallRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { ActiveRun } from './active-runs.ts';
@@ -21,6 +22,7 @@ import { steerInto } from './merge-runs.ts';
 import { addUsage, isPriced } from './run-usage.ts';
 import { tellMerged } from './tell-merged.ts';
 import { unreadableReporter } from '../unreadable-rows.ts';
+import { briefly } from '../../util/briefly.ts';
 
 /** One run while it is played. */
 export interface PlayedRun {
@@ -42,7 +44,7 @@ export async function performToolCalls(
   played: PlayedRun,
   message: AssistantMessage,
 ): Promise<(ToolResultMessage | UserMessage)[]> {
-  const planned = await planToolCalls(context, played, message);
+  const planned = await planToolCalls(context, played, withUsableArguments(message));
   played.counter.advance();
   return finishToolCalls(context, played, planned);
 }
@@ -69,6 +71,14 @@ export async function finishToolCalls(
     played.counter.advance();
   }
   return [...results, ...steered];
+}
+
+/** A runtime may hand over whatever a model wrote. */
+function withUsableArguments(message: AssistantMessage): AssistantMessage {
+  const content = message.content.map((block) =>
+    block.type === 'toolCall' ? { ...block, arguments: usableArguments(block.arguments) } : block,
+  );
+  return { ...message, content };
 }
 
 function planToolCalls(
@@ -179,7 +189,7 @@ function notOffered(context: RunContext, played: PlayedRun, name: string): ToolO
         status: 'forbidden',
         error: `tool policy does not offer ${name} to session ${claimed.session.key} in this turn (tools.allow, tools.deny, tools.subagents.tools); ${names}`,
       }
-    : { status: 'error', error: `no tool ${name} here; ${names}` };
+    : { status: 'error', error: `no tool ${briefly(name)} here; ${names}` };
   return { text: JSON.stringify(answer), details: answer, isError: true };
 }
 

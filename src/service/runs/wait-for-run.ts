@@ -7,6 +7,7 @@ import { type Clock, MAX_TIMER_MS } from '../../util/clock.ts';
 import { isNote } from './accept-run.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { RunWaitAnswer } from '../services.ts';
+import { briefly } from '../../util/briefly.ts';
 
 export interface WaitDeps {
   store: Store;
@@ -127,13 +128,20 @@ function noteAnswer(note: InputRow): RunWaitAnswer {
 }
 
 function stillGoingText(state: 'queued' | 'running' | 'waiting', waitedMs: number): string {
-  return `no outcome within ${waitedMs / 1000} s (timeoutSeconds); the message was accepted and its run is still ${state}: do not send it again, wait for its runId or read sessions_history later`;
+  return `no outcome ${waitedText(waitedMs)}; the message was accepted and its run is still ${state}: do not send it again, wait for its runId or read sessions_history later`;
+}
+
+/** In whole or tenth seconds, without the name of a parameter: each door calls its own differently. */
+function waitedText(waitedMs: number): string {
+  if (waitedMs <= 0) return 'yet';
+  if (waitedMs < 100) return 'within 0.1 s';
+  return `within ${Math.round(waitedMs / 100) / 10} s`;
 }
 
 /** Returns the error for an id that no accepted message has. */
 export function unknownRun(runId: string): GatewayError {
   return new GatewayError(
     'not_found',
-    `unknown runId ${runId}; use the runId of an accepted message`,
+    `unknown runId ${briefly(runId)}; use the runId of an accepted message`,
   );
 }

@@ -4,6 +4,7 @@ import type { Config } from '../../protocol/options/config.ts';
 import type { SessionRow } from '../../store/rows.ts';
 import type { ReadTx } from '../../store/store.ts';
 import { keySettings } from './key-settings.ts';
+import { briefly } from '../../util/briefly.ts';
 
 /** A session that is there, or the main session of a configured agent whose row is not made yet. */
 export interface FoundSession {
@@ -49,9 +50,9 @@ export async function lookUpSession(
   if (byId !== undefined) return byId;
   if (canonical.ok) {
     const { agentId, key } = canonical;
-    return { type: 'missing', what: `session "${given}"`, agentId, canonicalKey: key };
+    return { type: 'missing', what: `session "${briefly(given)}"`, agentId, canonicalKey: key };
   }
-  if (isUuid(given)) return { type: 'missing', what: `session "${given}"`, agentId: undefined };
+  if (isUuid(given)) return { type: 'missing', what: `session "${briefly(given)}"`, agentId: undefined };
   return { type: 'malformed', error: canonical.error };
 }
 
@@ -60,7 +61,7 @@ export function lookUpMain(tx: ReadTx, config: Config, agentId: string): Promise
   const { mainKey, scope, agentIds } = keySettings(config);
   const id = agentId.trim().toLowerCase();
   if (!agentIds.includes(id))
-    return Promise.resolve({ type: 'missing', what: `agent "${id}"`, agentId: id });
+    return Promise.resolve({ type: 'missing', what: `agent "${briefly(id)}"`, agentId: id });
   return lookUpKey(tx, config, { key: mainKeyOf(id, mainKey, scope), name: id, agentId: id });
 }
 
@@ -74,7 +75,7 @@ async function lookUpKey(
   if (session !== undefined) {
     // agent:ops:cron:j1 names the job of ops; the bare row may belong to another agent
     const isOther = agentId !== undefined && key !== 'global' && session.agentId !== agentId;
-    if (isOther) return { type: 'missing', what: `session "${name}"`, agentId };
+    if (isOther) return { type: 'missing', what: `session "${briefly(name)}"`, agentId };
     return {
       type: 'session',
       key,
@@ -87,7 +88,7 @@ async function lookUpKey(
   const owner = form === 'global' ? settings.defaultAgentId : named;
   if ((form === 'main' || form === 'global') && owner && settings.agentIds.includes(owner))
     return { type: 'session', key, agentId: owner, session: undefined, sessionId: undefined };
-  return { type: 'missing', what: `session "${name}"`, agentId: agentId ?? named };
+  return { type: 'missing', what: `session "${briefly(name)}"`, agentId: agentId ?? named };
 }
 
 async function lookUpSessionId(tx: ReadTx, sessionId: string): Promise<FoundSession | undefined> {

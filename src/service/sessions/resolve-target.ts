@@ -8,6 +8,7 @@ import type { ReadTx } from '../../store/store.ts';
 import { keySettings, reachOf } from './key-settings.ts';
 import { lookUpMain, lookUpSession } from './look-up-session.ts';
 import type { FoundSession, LookUp } from './look-up-session.ts';
+import { briefly } from '../../util/briefly.ts';
 
 /** The three ways a tool names a session (A9). */
 export type TargetAddress =
@@ -83,13 +84,15 @@ async function resolveLabel(
     if (decide(query, target).allowed) visible.push(target);
   }
   const [only, second] = visible;
-  if (only === undefined) return missingTarget(query, { what: `label "${label}"`, agentId: owner });
+  if (only === undefined) {
+    return missingTarget(query, { what: `label "${briefly(label)}"`, agentId: owner });
+  }
   if (second === undefined) return only;
   const keys = visible.slice(0, 5).map((target) => target.shownKey);
   return {
     ok: false,
     status: 'error',
-    error: `label "${label}" is ambiguous: ${visible.length} sessions have it; pass one of their keys as sessionKey: ${keys.join(', ')}`,
+    error: `label "${briefly(label)}" is ambiguous: ${visible.length} sessions have it; pass one of their keys as sessionKey: ${keys.join(', ')}`,
   };
 }
 
