@@ -183,3 +183,27 @@ test('[RU10] what a model reports of its usage cannot keep a run from closing', 
   const session = await world.store.read((tx) => tx.sessions.get('agent:a:main'));
   assert.equal(session?.inputTokens, 2_000_000_000);
 });
+
+test('[RU11] a reply that the output limit cut before any visible text is an error that says so', async (t) => {
+  const world = await startWorld(t);
+  world.model.failNext({ kind: 'length', text: '' });
+  const cut = await world.say('agent:a:main', 'SAY: hi');
+  assert.equal(cut['outcome'], 'error');
+  assert.match(String(cut['error']), /hit its output limit before it said anything \(maxTokens/);
+  world.model.failNext({ kind: 'length', text: 'half a rep' });
+  const partial = await world.say('agent:a:main', 'SAY: hi');
+  assert.deepEqual([partial['outcome'], partial['reply']], ['ok', 'half a rep']);
+});
+
+test('[TL11] arguments nested 5,000 deep are an error to the model, and the run goes on', async (t) => {
+  const world = await startWorld(t);
+  for (const tool of ['sessions_list', 'read']) {
+    const argumentsText = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`;
+    world.model.failNext({ kind: 'raw-tool-call', name: tool, argumentsText });
+    const ended = await world.say('agent:a:main', `TOOL: ${tool} {}\nSAY: went on`);
+    assert.deepEqual([ended['outcome'], ended['reply']], ['ok', 'went on']);
+    const history = await world.history('agent:a:main');
+    const result = history.findLast((message) => message.role === 'toolResult');
+    assert.match(JSON.stringify(result), /nested deeper than 64 levels.*"isError":true/);
+  }
+});

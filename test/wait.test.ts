@@ -385,3 +385,21 @@ test('[WT12] bestEffortDeliver keeps the reply in the session; a fitting agentId
   });
   assert.equal(ofAgent.sessionKey, 'agent:c:main');
 });
+
+test('[WT4] an elapsed wait names no parameter and no millionth of a second', async (t) => {
+  const world = await startWorld(t);
+  const held = world.model.hold(inB);
+  const runId = await accept(world, 'SAY: done');
+  await held.arrived();
+  const errorOf = async (timeoutMs: number): Promise<unknown> =>
+    (await wait(world, runId, timeoutMs))['error'];
+  assert.match(String(await errorOf(0.001)), /^no outcome within 0\.1 s; the message was accepted/);
+  assert.match(String(await errorOf(0)), /^no outcome yet; the message was accepted/);
+  const sent = await world.tool('sessions_send', {
+    sessionKey: B,
+    message: 'SAY: x',
+    timeoutSeconds: 0.25,
+  });
+  assert.match(String(sent['error']), /^no outcome within 0\.3 s; the message was accepted/);
+  held.release();
+});

@@ -39,7 +39,8 @@ export function resolveModel(config: Config, text: string): ModelResolution {
   let name = text.trim();
   const aliases = modelAliases(config);
   for (let step = 0; aliases.has(name.toLowerCase()); step++) {
-    if (step === MAX_ALIAS_STEPS) return refused(`model alias "${briefly(text.trim())}" leads in a circle`);
+    if (step === MAX_ALIAS_STEPS)
+      return refused(`model alias "${briefly(text.trim())}" leads in a circle`);
     name = aliases.get(name.toLowerCase()) ?? name;
   }
   const ref = splitModel(name);
@@ -52,7 +53,9 @@ export function resolveModel(config: Config, text: string): ModelResolution {
   if (listed.some((model) => model.id === ref.id))
     return { ok: true, model: { provider, id: ref.id } };
   const known = shown(listed.map((model) => `${provider}/${model.id}`));
-  return refused(`unknown model "${briefly(ref.id)}" of provider "${provider}"; its models are ${known}`);
+  return refused(
+    `unknown model "${briefly(ref.id)}" of provider "${provider}"; its models are ${known}`,
+  );
 }
 
 /**

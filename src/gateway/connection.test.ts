@@ -27,6 +27,19 @@ for (const { text, id, close } of invalid)
     await door.gateway.close();
   });
 
+test('[GW19] a field that a frame does not have is named, by its beginning', async () => {
+  const door = await startGateway();
+  const socket = await door.connect();
+  const frame = { type: 'req', id: 'x', method: 'health', ['y'.repeat(3000)]: 1 };
+  socket.send(JSON.stringify(frame));
+  const response = await socket.next(isResponseTo('x'));
+  assert.match(
+    response.ok ? '' : response.error.message,
+    /^frame: unknown field "y{80}…"; a request is/,
+  );
+  await door.gateway.close();
+});
+
 test('[GW19] binary frames close the socket', async () => {
   const door = await startGateway();
   const socket = await door.connect();

@@ -33,8 +33,7 @@ export function parseFrame(text: string, maxDepth: number): ParsedFrame {
 
 /** An issue of the whole frame has no path. */
 function describe(issue: z.core.$ZodIssue | undefined): string {
-  if (issue?.code === 'unrecognized_keys')
-    return `unknown field "${briefly(issue.keys[0] ?? '')}"`;
+  if (issue?.code === 'unrecognized_keys') return `unknown field "${briefly(issue.keys[0] ?? '')}"`;
   const path = briefly(issue?.path.join('.') ?? '');
   const message = issue?.message ?? 'not valid';
   return path === '' ? message : `${path}: ${message}`;

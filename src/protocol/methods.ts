@@ -60,7 +60,10 @@ export function parseMethodName(method: string): MethodName {
   if (method === 'connect')
     throw new GatewayError('invalid_request', 'connect: this connection is connected already');
   if (LATER_METHODS.includes(method) || LATER_FAMILIES.some((family) => method.startsWith(family)))
-    throw new GatewayError('unsupported', `${briefly(method)} is not supported yet by this gateway`);
+    throw new GatewayError(
+      'unsupported',
+      `${briefly(method)} is not supported yet by this gateway`,
+    );
   const nearest = nearestName(method, METHOD_NAMES) ?? 'health';
   throw new GatewayError(
     'unknown_name',
@@ -142,7 +145,11 @@ function unknownParam(call: { method: string; name: string; known: string[] }): 
   const nearest = nearestName(name, known);
   const hint =
     nearest === undefined ? 'it takes none' : `nearest: "${nearest}"; known: ${known.join(', ')}`;
-  return new GatewayError('invalid_request', `${method}: unknown parameter "${briefly(name)}", ${hint}`, {
-    details: { param: briefly(name), ...(nearest === undefined ? {} : { nearest }) },
-  });
+  return new GatewayError(
+    'invalid_request',
+    `${method}: unknown parameter "${briefly(name)}", ${hint}`,
+    {
+      details: { param: briefly(name), ...(nearest === undefined ? {} : { nearest }) },
+    },
+  );
 }

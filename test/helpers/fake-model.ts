@@ -60,6 +60,10 @@ export type Failure =
   | { kind: 'hang' }
   /** the start of a text, then no more until the client goes */
   | { kind: 'stall'; text: string }
+  /** a call with these arguments, as text; of the OpenAI API alone */
+  | { kind: 'raw-tool-call'; name: string; argumentsText: string }
+  /** the output limit ends the answer after this text */
+  | { kind: 'length'; text: string }
   /** the connection breaks before the first byte */
   | { kind: 'drop' }
   /** the connection breaks within the arguments of a tool call */
@@ -264,6 +268,23 @@ async function fail(
       startStream(response);
       for (const event of api.toOpening({ model, text: failure.text })) response.write(event);
       break;
+    case 'raw-tool-call': {
+      startStream(response);
+      const call = { name: failure.name, argumentsStart: failure.argumentsText };
+      for (const event of api.toOpening({ model, text: '', call })) response.write(event);
+      const ending = api.toEvents({ model, text: '', chunks: 1, calls: [] }, undefined).slice(1);
+      for (const event of ending) response.write(event.replace('"stop"', '"tool_calls"'));
+      response.end();
+      return;
+    }
+    case 'length': {
+      startStream(response);
+      const reply = { model, text: failure.text, chunks: 1, calls: [] };
+      for (const event of api.toEvents(reply, undefined))
+        response.write(event.replace('"stop"', '"length"').replace('"end_turn"', '"max_tokens"'));
+      response.end();
+      return;
+    }
     case 'cut-tool-call': {
       startStream(response);
       const { name, argumentsStart, text } = failure;

@@ -147,7 +147,11 @@ const REFUSED: [SessionToolName, unknown, RegExp][] = [
   ['sessions_send', { sessionKey: long, message: 'm' }, /sessionKey .*at most 512 characters/],
   ['sessions_spawn', { task: 't', label: long }, /label .*at most 256 characters; got "x{80}…"$/],
   ['sessions_spawn', { task: 't', model: long }, /model .*at most 256 characters/],
-  ['sessions_spawn', { task: 't', idempotencyKey: long }, /idempotencyKey .*at most 256 characters/],
+  [
+    'sessions_spawn',
+    { task: 't', idempotencyKey: long },
+    /idempotencyKey .*at most 256 characters/,
+  ],
   ['sessions_spawn', { task: 't', [long]: 1 }, /unknown parameter "x{80}…"/],
   ['sessions_spawn', { task: 't', mode: long }, /mode .*got "x{80}…"$/],
   ['sessions_list', { invalidJson: 'x' }, /^sessions_list: the arguments were not a JSON object/],

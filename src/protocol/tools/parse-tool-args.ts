@@ -147,8 +147,8 @@ function describeIssue(
 function show(value: unknown): string {
   if (typeof value === 'number') return String(value);
   if (typeof value === 'string') return JSON.stringify(briefly(value));
-  if (typeof value !== 'object') return String(value);
-  return briefly(JSON.stringify(value));
+  if (typeof value === 'boolean') return String(value);
+  return briefly(JSON.stringify(value) ?? typeof value);
 }
 
 function addressErrorOf(tool: SessionToolName, args: object): string | undefined {

@@ -51,10 +51,7 @@ function ruled<T extends z.ZodType>(rule: string, schema: T): T {
 
 const filled = (max: number) => z.string().trim().min(1).max(max);
 const optionalName = (max: number = NAME_MAX) =>
-  ruled(
-    `a text that is not blank, of at most ${max} characters`,
-    filled(max).exactOptional(),
-  );
+  ruled(`a text that is not blank, of at most ${max} characters`, filled(max).exactOptional());
 const optionalAgentId = () =>
   ruled(
     'an agent id of letters, digits, "_" and "-"',
@@ -82,7 +79,8 @@ const waitSeconds = () =>
       .transform((seconds) => Math.min(seconds, WAIT_TIMEOUT_MAX))
       .exactOptional(),
   );
-const names = (what: string) => ruled(`a list of ${what}`, z.array(filled(KEY_MAX)).exactOptional());
+const names = (what: string) =>
+  ruled(`a list of ${what}`, z.array(filled(KEY_MAX)).exactOptional());
 const flag = () => ruled('true or false', z.boolean().exactOptional());
 const words = () =>
   ruled(
@@ -126,7 +124,10 @@ export type SessionsListArgs = z.output<typeof sessionsListArgs>;
 
 /** Arguments of `sessions_history` (A8). */
 export const sessionsHistoryArgs = z.strictObject({
-  sessionKey: ruled(`a session key or a sessionId, of at most ${KEY_MAX} characters`, filled(KEY_MAX)),
+  sessionKey: ruled(
+    `a session key or a sessionId, of at most ${KEY_MAX} characters`,
+    filled(KEY_MAX),
+  ),
   limit: countUpTo(HISTORY_LIMIT_MAX),
   cursor: optionalName(CURSOR_MAX),
   includeTools: flag(),

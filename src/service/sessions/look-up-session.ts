@@ -52,7 +52,8 @@ export async function lookUpSession(
     const { agentId, key } = canonical;
     return { type: 'missing', what: `session "${briefly(given)}"`, agentId, canonicalKey: key };
   }
-  if (isUuid(given)) return { type: 'missing', what: `session "${briefly(given)}"`, agentId: undefined };
+  if (isUuid(given))
+    return { type: 'missing', what: `session "${briefly(given)}"`, agentId: undefined };
   return { type: 'malformed', error: canonical.error };
 }
 

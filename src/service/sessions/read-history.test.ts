@@ -357,6 +357,9 @@ test('[SH10] messages of a list are read up to the same bound, all rows together
   for (const key of [MAIN, GROUP]) await world.append(key, [userText('x'.repeat(5_000_000))]);
   const listed = await listSessions(world.context, world.caller(MAIN), { messageLimit: 3 });
   assert.ok('sessions' in listed);
-  assert.deepEqual(listed.sessions.map((row) => row.messages?.length).toSorted((a = 0, b = 0) => a - b), [0, 1]);
+  assert.deepEqual(
+    listed.sessions.map((row) => row.messages?.length).toSorted((a = 0, b = 0) => a - b),
+    [0, 1],
+  );
   assert.equal(listed.messagesTruncated, true);
 });

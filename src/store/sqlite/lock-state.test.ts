@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -20,6 +20,24 @@ describe('lockState', () => {
     lock.release();
     const next = lockState(dir);
     next.release();
+  });
+
+  it('says in one line what is wrong with a directory that cannot be used, and what to do', () => {
+    const file = join(root, 'file');
+    writeFileSync(file, '');
+    const help = 'give a directory that this user can write to with --state-dir';
+    for (const [dir, reason] of [
+      [file, 'is a file'],
+      [join(file, 'below'), 'has a file in its path'],
+    ] as const) {
+      const message = `the state directory ${dir} ${reason}; ${help}`;
+      assert.throws(() => lockState(dir), { code: 'config', message });
+    }
+    // what a directory does that takes no new file, also for root
+    const closed = join(root, 'closed');
+    mkdirSync(join(closed, 'trunkline.lock'), { recursive: true });
+    const message = `the state directory ${closed} cannot be written to; ${help}`;
+    assert.throws(() => lockState(closed), { code: 'config', message });
   });
 
   it('lets different state directories be used side by side', () => {

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { GatewayError } from '../../protocol/errors.ts';
-import { isBusy, toStoreError } from './to-store-error.ts';
+import { isBusy, isUnopenable, toStoreError } from './to-store-error.ts';
 
 export interface StateLock {
   /** Gives the state directory free; a second call does nothing. */
@@ -19,7 +19,7 @@ const heldLocks = new Set<DatabaseSync>();
  * closing any handle on the file drops the lock.
  */
 export function lockState(dir: string): StateLock {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeDir(dir);
   const path = join(dir, 'trunkline.lock');
   let lock: DatabaseSync | undefined;
   try {
@@ -28,6 +28,8 @@ export function lockState(dir: string): StateLock {
     lock.exec('begin exclusive');
   } catch (error) {
     lock?.close();
+    if (isUnopenable(error))
+      throw unusableDir(dir, { reason: 'cannot be written to', cause: error });
     if (!isBusy(error)) throw toStoreError(error, path);
     throw new GatewayError(
       'unavailable',
@@ -42,4 +44,32 @@ export function lockState(dir: string): StateLock {
       if (heldLocks.delete(held)) held.close();
     },
   };
+}
+
+function makeDir(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
+    throw unusableDir(dir, { reason: REASONS[code] ?? `cannot be made (${code})`, cause });
+  }
+}
+
+const REASONS: Record<string, string> = {
+  EEXIST: 'is a file',
+  ENOTDIR: 'has a file in its path',
+  EACCES: 'cannot be made: permission denied',
+  EPERM: 'cannot be made: permission denied',
+  EROFS: 'cannot be made: the file system is read-only',
+};
+
+function unusableDir(
+  dir: string,
+  { reason, cause }: { reason: string; cause: unknown },
+): GatewayError {
+  return new GatewayError(
+    'config',
+    `the state directory ${dir} ${reason}; give a directory that this user can write to with --state-dir`,
+    { cause },
+  );
 }

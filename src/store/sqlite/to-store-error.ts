@@ -41,6 +41,11 @@ export function isBusy(error: unknown): boolean {
   return isSqliteError(error) && (error.errcode & 0xff) === 5;
 }
 
+/** Whether the file could not be opened, or only for reading. */
+export function isUnopenable(error: unknown): boolean {
+  return isSqliteError(error) && [8, 14].includes(error.errcode & 0xff);
+}
+
 function isSqliteError(error: unknown): error is SqliteError {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number';
 }
