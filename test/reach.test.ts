@@ -187,7 +187,9 @@ test('[BR-062] a name that looks like a path is a session to no door, and touche
     filesOf(stateDir).filter((file) => !before.includes(file) && !isExpected(file)),
     [],
   );
-  const mirrored = readdirSync(join(stateDir, 'agents'), { recursive: true, encoding: 'utf8' });
+  const mirrored = existsSync(join(stateDir, 'agents'))
+    ? readdirSync(join(stateDir, 'agents'), { recursive: true, encoding: 'utf8' })
+    : [];
   assert.ok(
     mirrored.every((path) => /^a(\/sessions(\/[\w.-]+)?)?$/.test(path)),
     mirrored.join(),

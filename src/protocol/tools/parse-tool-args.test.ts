@@ -177,3 +177,12 @@ test('every session tool refuses an unknown parameter', () => {
 function show(raw: unknown): string {
   return JSON.stringify(raw, (_, value: unknown) => (Number.isNaN(value) ? 'NaN' : value));
 }
+
+test('[TL12] a text over its bound is refused by the limit, and echoed in short', () => {
+  const long = 'x'.repeat(2_000_000);
+  for (const args of [{ label: long }, { search: long }, { [long]: 1 }]) {
+    const parsed = parseToolArgs('sessions_list', args);
+    assert.equal(parsed.ok, false);
+    assert.ok(!parsed.ok && parsed.error.length < 500, 'short');
+  }
+});
