@@ -46,7 +46,9 @@ export function benchStateAt(stateDir: string, written: ConfigInput = {}): Bench
 
 function openTo(written: ConfigInput): ConfigInput {
   const tools = { sessions: { visibility: 'all' as const }, agentToAgent: { enabled: true } };
-  return { ...written, tools };
+  // Acceptance is measured without runs, so that the messages of all rounds wait.
+  const messages = { queue: { cap: 500 } };
+  return { messages, ...written, tools };
 }
 
 /** Returns the key of a group session; groups are what there are many of. */
