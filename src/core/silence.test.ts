@@ -73,3 +73,14 @@ test('[BR-119] a streamed beginning of a silence word is held back', () => {
     assert.equal(mayBecomeSilence(start), false, start);
   }
 });
+
+test('[SW1] looking for a silence word costs a long text once, whatever it is made of', () => {
+  const runs = [' ', '\t', '*', '`', '"', '* ', 'NO_REPL'].map((unit) => unit.repeat(50_000));
+  for (const run of runs) {
+    // With an unbounded pattern one of these takes seconds; the runner's own limit would end the file.
+    for (const text of [run, `${run}x NO_REPLY`, `NO_REPLY x${run}`]) {
+      for (let times = 0; times < 20; times += 1) visibleText(text);
+    }
+  }
+  assert.deepEqual(visibleText(`a ${' '.repeat(100)}NO_REPLY`), { silent: false, text: 'a' });
+});

@@ -3,8 +3,15 @@
 const WORDS = '(?:REPLY_SKIP|ANNOUNCE_SKIP|(?i:NO_REPLY))';
 // Standing alone: no letter, digit or underscore touches it. An address such as no_reply@example.org is no silence word.
 const ALONE = String.raw`(?<![\p{L}\p{N}_])${WORDS}(?![\p{L}\p{N}_]|@[\p{L}\p{N}])`;
-const WRAPPED = '(?<wrap>`+|\\*+|"|\')\\s*' + ALONE + '\\s*\\k<wrap>';
-const WORD = new RegExp(`(?<before>[ \\t]*)(?:${WRAPPED}|${ALONE})(?<after>[ \\t]*)`, 'gu');
+// Bounded, because an unbounded run is tried again from each of its characters: a reply of 50,000
+// spaces or asterisks would hold the event loop for seconds.
+const WRAPPED = '(?<wrap>`{1,32}|\\*{1,32}|"|\')\\s{0,32}' + ALONE + '\\s{0,32}\\k<wrap>';
+const WORD = new RegExp(
+  `(?<before>[ \\t]{0,32})(?:${WRAPPED}|${ALONE})(?<after>[ \\t]{0,32})`,
+  'gu',
+);
+/** Nearly every text holds none, and is not looked at any closer. */
+const MAY_HOLD_WORD = /REPLY_SKIP|ANNOUNCE_SKIP|NO_REPLY/i;
 const STARTS = ['REPLY_SKIP', 'ANNOUNCE_SKIP', 'NO_REPLY'];
 
 /**
@@ -14,7 +21,7 @@ const STARTS = ['REPLY_SKIP', 'ANNOUNCE_SKIP', 'NO_REPLY'];
 export function visibleText(text: string): { silent: boolean; text: string } {
   let visible = text;
   // Taking one out can bring the halves of another together.
-  for (let before = ''; before !== visible;) {
+  for (let before = ''; before !== visible && MAY_HOLD_WORD.test(visible);) {
     before = visible;
     visible = takeOut(visible);
   }
