@@ -32,7 +32,8 @@ function isMessage({ role, content, toolCallId }: Record<string, unknown>): bool
   return role === 'toolResult' && isBlocks && typeof toolCallId === 'string';
 }
 
-function isBlock(value: unknown): boolean {
+/** Returns whether a content block has the parts of its type; of a type that is not known here only the type. */
+export function isBlock(value: unknown): boolean {
   const block = asObject(value);
   if (block === undefined) return false;
   const isText = (name: string): boolean => typeof block[name] === 'string';

@@ -1,4 +1,5 @@
 /** Whether a stored message has the documented shape (B11.2), so that every reader can rely on it. */
+import { isBlock } from '../../core/stored-message.ts';
 import { asRecord } from './source-files.ts';
 
 export type MessageRole = 'user' | 'assistant' | 'toolResult';
@@ -33,24 +34,8 @@ type BlockType = 'text' | 'image' | 'thinking' | 'toolCall';
 function isBlocks(content: unknown, types: readonly BlockType[]): boolean {
   return (
     Array.isArray(content) &&
-    content.every((item) => {
-      const block = asRecord(item);
-      const type = types.find((known) => known === block?.['type']);
-      return block !== undefined && type !== undefined && hasParts(block, type);
-    })
+    content.every(
+      (item) => types.some((type) => type === asRecord(item)?.['type']) && isBlock(item),
+    )
   );
-}
-
-function hasParts(block: Record<string, unknown>, type: BlockType): boolean {
-  const isText = (name: string): boolean => typeof block[name] === 'string';
-  switch (type) {
-    case 'text':
-      return isText('text');
-    case 'thinking':
-      return isText('thinking');
-    case 'image':
-      return isText('data') && isText('mimeType');
-    case 'toolCall':
-      return isText('id') && isText('name') && asRecord(block['arguments']) !== undefined;
-  }
 }
