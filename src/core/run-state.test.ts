@@ -11,6 +11,7 @@ const STEPS: RunStep[] = [
   { type: 'wake' },
   { type: 'drop' },
   { type: 'give_way' },
+  { type: 'lose' },
   ...OUTCOMES.map((outcome) => ({ type: 'end', outcome }) as const),
 ];
 /** A stop marks a run; the steps that end it come after. */
@@ -73,15 +74,15 @@ describe('the life of a run', () => {
     );
   });
 
-  it('[RL1] never begins again after its end, and ends only once begun, or when it is dropped or gives way', () => {
+  it('[RL1] never begins again after its end, and ends only once begun, or when it is dropped, gives way or is lost', () => {
     for (const state of RUN_STATES) {
       for (const stoppedBy of [null, 'operator']) {
         const run = { state, stoppedBy };
         const possible = STEPS.filter((step) => nextRunState(run, step) !== undefined);
         const names = [...new Set(possible.map(({ type }) => type))].join(' ');
         const isQueued = state === 'queued';
-        const queued = stoppedBy === null ? 'claim drop give_way' : 'drop';
-        const going = isOutcome(state) ? '' : 'claim wait wake end';
+        const queued = stoppedBy === null ? 'claim drop give_way lose' : 'drop lose';
+        const going = isOutcome(state) ? '' : 'claim wait wake lose end';
         assert.equal(names, isQueued ? queued : going, state);
       }
     }

@@ -3,7 +3,7 @@
  *
  *   queued ──claim──▶ running ⇄ (wait, wake) waiting ──end──▶ ok | error | timeout | aborted
  *     ├──drop──▶ aborted          └─claim─┘ after a crash
- *     └──give way──▶ error
+ *     └──give way, lose──▶ error
  *
  * A run that somebody stopped ends `aborted`, however else it would have ended.
  */
@@ -29,6 +29,8 @@ export type RunStep =
   | { type: 'drop' }
   /** newer messages take its place among those that may wait (B12) */
   | { type: 'give_way' }
+  /** the store has lost a part of it, so that it can never be played */
+  | { type: 'lose' }
   | { type: 'end'; outcome: RunOutcome };
 
 /** The part of a run that decides what may happen to it. */
@@ -52,6 +54,9 @@ export function nextRunState(run: RunCourse, step: RunStep): RunState | undefine
       return run.state === 'queued' ? 'aborted' : undefined;
     case 'give_way':
       return run.state === 'queued' && run.stoppedBy === null ? 'error' : undefined;
+    case 'lose':
+      if (isOutcome(run.state)) return undefined;
+      return run.stoppedBy === null ? 'error' : 'aborted';
     case 'end':
       if (!isGoing) return undefined;
       return run.stoppedBy === null ? step.outcome : 'aborted';

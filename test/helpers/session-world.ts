@@ -22,6 +22,8 @@ export type NewSession = { key: string; agentId?: string } & Partial<SessionRow>
 
 export interface SessionWorld {
   context: ServiceContext;
+  /** the database file, for what no use case would write */
+  databasePath: string;
   /** the time it is; move it by writing to it */
   time: { now: number };
   /** replaces the configuration in force */
@@ -37,7 +39,8 @@ export function createSessionWorld(t: TestContext, written: ConfigInput = {}): S
   const folder = mkdtempSync(join(tmpdir(), 'session-world-'));
   const time = { now: WORLD_START };
   const clock = { now: () => time.now };
-  const store = openSqliteStore({ path: join(folder, 'test.db'), clock, logger: silentLogger });
+  const databasePath = join(folder, 'test.db');
+  const store = openSqliteStore({ path: databasePath, clock, logger: silentLogger });
   t.after(async () => {
     await store.close();
     rmSync(folder, { recursive: true });
@@ -57,6 +60,7 @@ export function createSessionWorld(t: TestContext, written: ConfigInput = {}): S
   };
   return {
     context,
+    databasePath,
     time,
     configure: (next) => {
       config = defaultConfig(next);

@@ -1,12 +1,12 @@
 /** Claiming: a free lane gets an owner, and its next message enters the transcript in the same transaction (A12). */
 import { isOutcome, moveRun, stoppedText } from '../../core/run-state.ts';
-import { must } from '../../util/assert.ts';
 import type { RunClass } from '../../protocol/words.ts';
 import type { LaneRow, RunRow, SessionRow } from '../../store/rows.ts';
 import type { LaneFence, WriteTx } from '../../store/store.ts';
 import { isNote } from './accept-run.ts';
 import type { RunContext } from '../context.ts';
 import { appendInput } from './append-input.ts';
+import { endLostRun, partsOf, tellLost } from './end-lost-run.ts';
 import { joinTurn, waitingForTurnOf } from './merge-runs.ts';
 
 export interface ClaimedRun {
@@ -24,11 +24,28 @@ export interface ClaimedRun {
 /** Most notes that one turn takes in; the rest joins the turn after. */
 const MAX_NOTES_PER_TURN = 50;
 
+/** Runs that ended instead of being claimed, because the store has lost a part of them. */
+interface LostRuns {
+  lost: RunRow[];
+}
+
 /** Claims the next lane that has work of one of these classes. Undefined when there is none. */
-export function claimRun(
+export async function claimRun(
   context: RunContext,
   runClasses: readonly RunClass[],
 ): Promise<ClaimedRun | undefined> {
+  for (;;) {
+    const claimed = await claimOne(context, runClasses);
+    if (claimed === undefined || !('lost' in claimed)) return claimed;
+    // one run a unit: a lane that is lost with a long queue holds nobody up
+    tellLost(context, claimed.lost);
+  }
+}
+
+function claimOne(
+  context: RunContext,
+  runClasses: readonly RunClass[],
+): Promise<ClaimedRun | LostRuns | undefined> {
   return context.store.write('claim-run', async (tx) => {
     for (const runClass of runClasses) {
       const claimed = await claimOfClass(tx, context, runClass);
@@ -42,24 +59,36 @@ async function claimOfClass(
   tx: WriteTx,
   context: RunContext,
   runClass: RunClass,
-): Promise<ClaimedRun | undefined> {
+): Promise<ClaimedRun | LostRuns | undefined> {
   for (;;) {
     const lane = await tx.lanes.claimNext({ runClass, owner: context.bootId });
     if (lane === undefined) return undefined;
     const fence = { sessionKey: lane.sessionKey, owner: context.bootId, epoch: lane.epoch };
-    if (lane.currentRunId !== null) {
-      const run = await tx.runs.get(lane.currentRunId);
-      if (run !== undefined && !isOutcome(run.state)) {
-        return resumeRun(tx, context, { run, fence });
-      }
-      // A lane that holds a run which has ended would be claimed for ever (BR-007).
-      await tx.lanes.release(fence, tx.now);
-      continue;
-    }
-    const queued = await tx.runs.nextQueued(lane.sessionKey);
-    if (queued !== undefined) return startRun(tx, context, { queued, fence });
-    await putToRest(tx, { lane, fence });
+    const run =
+      lane.currentRunId === null
+        ? await tx.runs.nextQueued(lane.sessionKey)
+        : await tx.runs.get(lane.currentRunId);
+    if (run !== undefined && !isOutcome(run.state)) return take(tx, context, { run, fence });
+    // A lane that holds a run which has ended would be claimed for ever (BR-007).
+    if (lane.currentRunId !== null) await tx.lanes.release(fence, tx.now);
+    else await putToRest(tx, { lane, fence });
   }
+}
+
+/** A run that throws at its claim would keep its whole class from being claimed, for ever (BR-007). */
+async function take(
+  tx: WriteTx,
+  context: RunContext,
+  { run, fence }: { run: RunRow; fence: LaneFence },
+): Promise<ClaimedRun | LostRuns> {
+  const parts = await partsOf(tx, run);
+  if ('session' in parts) {
+    const start = run.state === 'queued' ? startRun : resumeRun;
+    return start(tx, context, { run, session: parts.session, fence });
+  }
+  const lost = await endLostRun(tx, { run, loss: parts.loss });
+  await tx.lanes.release(fence, tx.now);
+  return { lost };
 }
 
 /** A lane that counts runs which are not there would be claimed for ever, in front of all others (BR-007). */
@@ -75,11 +104,9 @@ async function putToRest(
 async function startRun(
   tx: WriteTx,
   context: RunContext,
-  { queued, fence }: { queued: RunRow; fence: LaneFence },
+  { run: queued, session, fence }: { run: RunRow; session: SessionRow; fence: LaneFence },
 ): Promise<ClaimedRun> {
-  const key = queued.sessionKey;
-  const session = must(await tx.sessions.get(key), `lane ${key} has no session`);
-  const merged = await waitingForTurnOf(tx, queued);
+  const waiting = await waitingForTurnOf(tx, queued);
   const deadlineAt = queued.timeoutMs > 0 ? tx.now + queued.timeoutMs : null;
   const started = {
     state: moveRun(queued, { type: 'claim' }),
@@ -88,12 +115,12 @@ async function startRun(
     deadlineAt,
   } as const;
   await tx.runs.update(queued.runId, started);
-  await tx.sessions.update(key, { updatedAt: tx.now });
+  await tx.sessions.update(session.key, { updatedAt: tx.now });
   await tx.lanes.setCurrent(fence, queued.runId, 'running');
   tx.signal({ type: 'run', runId: queued.runId });
   const run = { ...queued, ...started };
   await appendNotes(tx, context, run);
-  await joinTurn(tx, context, { run, messages: [queued, ...merged] });
+  const { merged } = await joinTurn(tx, context, { run, messages: [queued, ...waiting] });
   return { run, session, fence, attempt: 1, verdict: expiredVerdict(context, run), merged };
 }
 
@@ -108,10 +135,9 @@ async function appendNotes(tx: WriteTx, context: RunContext, run: RunRow): Promi
 async function resumeRun(
   tx: WriteTx,
   context: RunContext,
-  { run, fence }: { run: RunRow; fence: LaneFence },
+  { run, session, fence }: { run: RunRow; session: SessionRow; fence: LaneFence },
 ): Promise<ClaimedRun> {
   const { runId } = run;
-  const session = must(await tx.sessions.get(run.sessionKey), `run ${runId} has no session`);
   const state = moveRun(run, { type: 'claim' });
   await tx.runs.update(runId, { state });
   await tx.lanes.setCurrent(fence, runId, 'running');

@@ -35,19 +35,28 @@ function turnOf({ runClass, deliver, routeJson, optionsJson, timeoutMs }: RunRow
   return JSON.stringify([runClass, deliver, routeJson, optionsJson, timeoutMs]);
 }
 
-/** Appends the messages to the transcript of a run that has its lane, in the order of their acceptance. */
+/**
+ * Appends the messages to the transcript of a run that has its lane, in the order of their acceptance,
+ * and returns them with the runs that joined it. A run whose message was lost from the store stays
+ * where it is: its own claim ends it.
+ */
 export async function joinTurn(
   tx: WriteTx,
   context: RunContext,
   { run, messages }: { run: RunRow; messages: readonly RunRow[] },
-): Promise<UserMessage[]> {
+): Promise<{ appended: UserMessage[]; merged: RunRow[] }> {
   const appended: UserMessage[] = [];
+  const merged: RunRow[] = [];
   for (const message of messages.toSorted((a, b) => acceptedOrder(a) - acceptedOrder(b))) {
-    appended.push(await appendMessageOf(tx, context, { run, message }));
+    const shown = await appendMessageOf(tx, context, { run, message });
+    if (shown === undefined) continue;
+    appended.push(shown);
     await tx.inputs.markAppended(message.runId, run.runId, tx.now);
-    if (message.runId !== run.runId) await merge(tx, { run, message });
+    if (message.runId === run.runId) continue;
+    await merge(tx, { run, message });
+    merged.push(message);
   }
-  return appended;
+  return { appended, merged };
 }
 
 /**
@@ -65,11 +74,14 @@ export async function steerInto(
   const merged: RunRow[] = [];
   for (const message of queued.toSorted((a, b) => acceptedOrder(a) - acceptedOrder(b))) {
     if (message.queueMode === 'steer') {
-      messages.push(...(await joinTurn(tx, context, { run, messages: [message] })));
-      merged.push(message);
+      const joined = await joinTurn(tx, context, { run, messages: [message] });
+      messages.push(...joined.appended);
+      merged.push(...joined.merged);
     }
     if (message.queueMode === 'steer-backlog') {
-      messages.push(await appendMessageOf(tx, context, { run, message }));
+      const shown = await appendMessageOf(tx, context, { run, message });
+      if (shown === undefined) continue;
+      messages.push(shown);
       await tx.runs.update(message.runId, { queueMode: 'followup' });
     }
   }
@@ -95,12 +107,9 @@ async function appendMessageOf(
   tx: WriteTx,
   context: RunContext,
   { run, message }: { run: RunRow; message: RunRow },
-): Promise<UserMessage> {
+): Promise<UserMessage | undefined> {
   const input = await tx.inputs.get(message.runId);
-  return appendInput(tx, context, {
-    input: must(input, `run ${message.runId} has no accepted message`),
-    run,
-  });
+  return input === undefined ? undefined : appendInput(tx, context, { input, run });
 }
 
 async function merge(

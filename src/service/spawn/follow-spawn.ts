@@ -11,6 +11,8 @@ export function announceRunIdOf(taskRunId: string): string {
 export async function followSpawn(tx: WriteTx, run: RunRow): Promise<void> {
   if (run.spawnKey === null) return;
   if (run.purpose !== 'task' && run.purpose !== 'spawn_announce') return;
+  // a lost row must not keep the run from ending
+  if ((await tx.spawns.get(run.spawnKey)) === undefined) return;
   if (run.purpose === 'task') await tx.spawns.update(run.spawnKey, { state: 'announcing' });
   await tx.jobs.add({
     jobKey: `announce-spawn:${run.spawnKey}`,
