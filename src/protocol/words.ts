@@ -90,6 +90,7 @@ export const DELIVERY_STATES = [
   'failed',
   'suppressed',
   'unknown',
+  'dropped',
 ] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 

@@ -318,20 +318,61 @@ export interface DeliveryRow {
   deliveryId: string;
   /** names the effect; unique, handed to the channel */
   idempotencyKey: string;
-  /** the session whose chat receives it */
+  /** the session whose chat receives it, `''` = none is known */
   sessionKey: string;
   channel: string;
   routeTo: string | null;
   accountId: string | null;
   threadId: string | null;
   runId: string | null;
+  /** the chat, as a name of bounded length: `routeKeyOf` */
+  routeKey: string;
+  /** place among all parts of the route, from 1 */
+  routeSeq: number;
+  /** the text it is a part of */
+  textKey: string;
+  /** place in that text, from 0 */
+  part: number;
   text: string;
   state: DeliveryState;
-  /** why suppressed, failed or unknown */
+  /** why suppressed, failed, unknown, dropped or tried again */
   reason: string | null;
+  /** tries since it was queued, or queued again at the desk */
   attempts: number;
+  /** how often it was handed to a channel, in all; names the hand-over that is under way */
+  handovers: number;
+  /** boot id of the gateway that hands it over, null = nobody does */
+  sender: string | null;
+  /** when the hand-over that is under way began */
+  sendingAt: number | null;
+  /** the first hand-over that nobody knows the effect of, null = none */
+  unclearSince: number | null;
+  /** not to be handed over before */
+  nextAttemptAt: number;
+  /** the chat service's own name of what it shows */
+  messageId: string | null;
+  sentAt: number | null;
+  /** sha256 of what an idempotency key of the method `send` stands for, on the first part of its text */
+  contentHash: string | null;
   createdAt: number;
   updatedAt: number;
+}
+
+/** One change that somebody made by hand; append only, and never with content. */
+export interface AuditRow {
+  id: string;
+  at: number;
+  /** `operator`, a device, a session key, `gateway` */
+  actor: string;
+  /** the method: `deliveries.retry` */
+  action: string;
+  /** `delivery`, `session`, … */
+  subjectKind: string;
+  subjectId: string;
+  /** the session it is about, null = none */
+  sessionKey: string | null;
+  /** states and numbers as JSON */
+  detailJson: string | null;
 }
 
 /** A gateway that is alive, where several share one database. */

@@ -6,6 +6,7 @@
  * (group replay, deadlock, serialisation error). Signals of a unit are sent after its commit.
  */
 import type {
+  AuditRow,
   DeliveryRow,
   EntryRow,
   ExchangeRow,
@@ -313,19 +314,81 @@ export interface SpawnWrites extends SpawnReads {
   update(childKey: string, patch: Partial<Omit<SpawnRow, 'childKey'>>): Promise<void>;
 }
 
+/** A page position in newest-first order. */
+export interface DeliveryCursor {
+  createdAt: number;
+  deliveryId: string;
+}
 export interface DeliveryReads {
   get(deliveryId: string): Promise<DeliveryRow | undefined>;
   /** Deliveries in this state, oldest first. */
   byState(state: DeliveryRow['state'], limit: number): Promise<DeliveryRow[]>;
   ofSession(sessionKey: string, limit: number): Promise<DeliveryRow[]>;
+  /** The parts of a text, in order. */
+  ofText(textKey: string): Promise<DeliveryRow[]>;
+  /** The oldest part of a route that is queued or under way: the one to go next. */
+  headOfRoute(routeKey: string): Promise<DeliveryRow | undefined>;
+  /** The newest part of a route, in whatever state. */
+  lastOfRoute(routeKey: string): Promise<DeliveryRow | undefined>;
+  /** Deliveries in one state strictly after `cursor`, newest first; `retrying` = queued and tried before. */
+  pageOfState(query: {
+    state: DeliveryRow['state'] | 'retrying';
+    cursor: DeliveryCursor | undefined;
+    limit: number;
+  }): Promise<DeliveryRow[]>;
+  /** The same of one session, in whatever state. */
+  pageOfSession(query: {
+    sessionKey: string;
+    cursor: DeliveryCursor | undefined;
+    limit: number;
+  }): Promise<DeliveryRow[]>;
+  /** Parts of a route strictly before `beforeSeq`, the newest first. */
+  pageOfRoute(query: {
+    routeKey: string;
+    beforeSeq: number | undefined;
+    limit: number;
+  }): Promise<DeliveryRow[]>;
 }
 export interface DeliveryWrites extends DeliveryReads {
   /** Adds the row; returns false and changes nothing when its idempotency key is already there. */
   insert(row: DeliveryRow): Promise<boolean>;
   update(
     deliveryId: string,
-    patch: Partial<Pick<DeliveryRow, 'state' | 'reason' | 'attempts' | 'updatedAt'>>,
+    patch: Partial<
+      Pick<
+        DeliveryRow,
+        | 'state'
+        | 'reason'
+        | 'attempts'
+        | 'handovers'
+        | 'sender'
+        | 'sendingAt'
+        | 'unclearSince'
+        | 'nextAttemptAt'
+        | 'messageId'
+        | 'sentAt'
+        | 'updatedAt'
+      >
+    >,
   ): Promise<void>;
+}
+
+export interface AuditReads {
+  /** Lines strictly after `cursor`, newest first, of one session, of one subject, or all. */
+  page(query: {
+    of?: { sessionKey: string } | { subjectKind: string; subjectId: string };
+    cursor: AuditCursor | undefined;
+    limit: number;
+  }): Promise<AuditRow[]>;
+}
+/** A page position in newest-first order. */
+export interface AuditCursor {
+  at: number;
+  id: string;
+}
+export interface AuditWrites extends AuditReads {
+  /** Call it in the unit of the change that it tells of. */
+  insert(row: AuditRow): Promise<void>;
 }
 
 export interface JobReads {
@@ -355,6 +418,7 @@ export interface ReadTx {
   readonly exchanges: ExchangeReads;
   readonly spawns: SpawnReads;
   readonly deliveries: DeliveryReads;
+  readonly audit: AuditReads;
   readonly jobs: JobReads;
 }
 export interface WriteTx {
@@ -371,6 +435,7 @@ export interface WriteTx {
   readonly exchanges: ExchangeWrites;
   readonly spawns: SpawnWrites;
   readonly deliveries: DeliveryWrites;
+  readonly audit: AuditWrites;
   readonly jobs: JobWrites;
   /** Tells listeners after the commit. */
   signal(signal: StoreSignal): void;

@@ -1,6 +1,7 @@
 /** Putting texts into the outbox. Every outbound path goes through here (A6, A14, A19). */
 import { routeOfKey } from '../../core/key-route.ts';
 import { channelOf, chatTypeOf } from '../../core/keys.ts';
+import { routeKeyOf } from '../../core/route-key.ts';
 import { decideSendPolicy } from '../../core/send-policy.ts';
 import { visibleText } from '../../core/silence.ts';
 import { splitText } from '../../core/split-text.ts';
@@ -83,6 +84,8 @@ export async function putOutgoing(
   const reason = suppressionOf(context, outgoing);
   const channel = isChatRoute(route) ? route.channel : 'unknown';
   const maxLength = context.channels.get(channel)?.maxPartLength ?? DEFAULT_PART_LENGTH;
+  const routeKey = routeKeyOf({ ...route, channel });
+  const last = await tx.deliveries.lastOfRoute(routeKey);
   for (const [index, text] of splitText(visible.text, maxLength).entries()) {
     const row: DeliveryRow = {
       deliveryId: `${outgoing.key}:${index}`,
@@ -93,10 +96,22 @@ export async function putOutgoing(
       accountId: route?.accountId ?? null,
       threadId: route?.threadId ?? null,
       runId: outgoing.runId,
+      routeKey,
+      routeSeq: (last?.routeSeq ?? 0) + index + 1,
+      textKey: outgoing.key,
+      part: index,
       text,
       state: reason === undefined ? 'queued' : 'suppressed',
       reason: reason ?? null,
       attempts: 0,
+      handovers: 0,
+      sender: null,
+      sendingAt: null,
+      unclearSince: null,
+      nextAttemptAt: tx.now,
+      messageId: null,
+      sentAt: null,
+      contentHash: null,
       createdAt: tx.now,
       updatedAt: tx.now,
     };

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { delivery, exchange, type OpenHarness, spawn, withStore } from './samples.suite.ts';
+import {
+  auditLine,
+  delivery,
+  exchange,
+  type OpenHarness,
+  spawn,
+  withStore,
+} from './samples.suite.ts';
 
 export function followUpsContract(open: OpenHarness): void {
   describe('exchanges', () => {
@@ -104,6 +111,109 @@ export function followUpsContract(open: OpenHarness): void {
           );
           assert.equal(mine[1]?.state, 'sent');
         });
+      }));
+  });
+
+  describe('deliveries of a route', () => {
+    const ids = (rows: { deliveryId: string }[]) => rows.map(({ deliveryId }) => deliveryId);
+
+    it('are open in their order, and the oldest open one is the head', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('add', async (tx) => {
+          const parts = { routeKey: 'r', textKey: 't' };
+          await tx.deliveries.insert(delivery('d10', { ...parts, routeSeq: 10, part: 1 }));
+          await tx.deliveries.insert(delivery('d9', { ...parts, routeSeq: 9, state: 'sending' }));
+          await tx.deliveries.insert(
+            delivery('d8', { routeKey: 'r', routeSeq: 8, state: 'failed' }),
+          );
+          await tx.deliveries.insert(
+            delivery('d11', { routeKey: 'r', routeSeq: 11, state: 'sent' }),
+          );
+          await tx.deliveries.insert(delivery('d1', { routeKey: 'other', routeSeq: 1 }));
+        });
+        const head = () => store.read((tx) => tx.deliveries.headOfRoute('r'));
+        assert.equal((await head())?.deliveryId, 'd9');
+        await store.write('book', (tx) => tx.deliveries.update('d9', { state: 'sent', sentAt: 5 }));
+        assert.equal((await head())?.deliveryId, 'd10');
+        await store.write('book', (tx) => tx.deliveries.update('d10', { state: 'unknown' }));
+        assert.equal(await head(), undefined);
+        await store.read(async (tx) => {
+          assert.equal((await tx.deliveries.lastOfRoute('r'))?.deliveryId, 'd11');
+          assert.equal(await tx.deliveries.lastOfRoute('nowhere'), undefined);
+          assert.deepEqual(ids(await tx.deliveries.ofText('t')), ['d9', 'd10']);
+          const newest = { routeKey: 'r', beforeSeq: undefined, limit: 2 };
+          assert.deepEqual(ids(await tx.deliveries.pageOfRoute(newest)), ['d11', 'd10']);
+          const rest = await tx.deliveries.pageOfRoute({ ...newest, beforeSeq: 10 });
+          assert.deepEqual(ids(rest), ['d9', 'd8']);
+        });
+      }));
+
+    it('[ST12] are paged by state and by session, newest first, ties by id', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('add', async (tx) => {
+          await tx.deliveries.insert(delivery('a', { state: 'failed' }));
+          await tx.deliveries.insert(delivery('b', { state: 'failed' }));
+          await tx.deliveries.insert(delivery('c', { state: 'failed', createdAt: 2000 }));
+          await tx.deliveries.insert(delivery('d', { attempts: 2, sessionKey: 'k' }));
+          await tx.deliveries.insert(delivery('e', { sessionKey: 'k', createdAt: 900 }));
+        });
+        const failed = (cursor: { createdAt: number; deliveryId: string } | undefined) =>
+          store.read(async (tx) =>
+            ids(await tx.deliveries.pageOfState({ state: 'failed', cursor, limit: 2 })),
+          );
+        assert.deepEqual(await failed(undefined), ['c', 'b']);
+        assert.deepEqual(await failed({ createdAt: 1000, deliveryId: 'b' }), ['a']);
+        await store.read(async (tx) => {
+          const first = { cursor: undefined, limit: 9 };
+          const retrying = await tx.deliveries.pageOfState({ state: 'retrying', ...first });
+          assert.deepEqual(ids(retrying), ['d']);
+          const mine = await tx.deliveries.pageOfSession({ sessionKey: 'k', ...first });
+          assert.deepEqual(ids(mine), ['d', 'e']);
+        });
+      }));
+  });
+
+  describe('audit', () => {
+    it('[AU1] is read newest first, of all, of a session and of a subject, without a gap', () =>
+      withStore(open, async ({ store }) => {
+        const lines = [
+          auditLine('l1', { at: 1 }),
+          auditLine('l2', { at: 2, sessionKey: 'k', subjectId: 'd2' }),
+          auditLine('l3', { at: 2, subjectId: 'd2', detailJson: '{"from":"failed"}' }),
+          auditLine('l4', { at: 3, sessionKey: 'k' }),
+        ];
+        await store.write('add', async (tx) => {
+          for (const line of lines) await tx.audit.insert(line);
+        });
+        const page = (query: {
+          of?: { sessionKey: string } | { subjectKind: string; subjectId: string };
+          cursor?: { at: number; id: string };
+          limit?: number;
+        }) =>
+          store.read(async (tx) =>
+            (await tx.audit.page({ cursor: undefined, limit: 9, ...query })).map(({ id }) => id),
+          );
+        assert.deepEqual(await page({ limit: 2 }), ['l4', 'l3']);
+        assert.deepEqual(await page({ cursor: { at: 2, id: 'l3' } }), ['l2', 'l1']);
+        assert.deepEqual(await page({ of: { sessionKey: 'k' } }), ['l4', 'l2']);
+        const subject = { subjectKind: 'delivery', subjectId: 'd2' };
+        assert.deepEqual(await page({ of: subject }), ['l3', 'l2']);
+        const [newest] = await store.read((tx) =>
+          tx.audit.page({ of: subject, cursor: undefined, limit: 1 }),
+        );
+        assert.deepEqual(newest, lines[2]);
+      }));
+
+    it('[AU1] says nothing of a change that was rolled back', () =>
+      withStore(open, async ({ store }) => {
+        await assert.rejects(
+          store.write('fails', async (tx) => {
+            await tx.audit.insert(auditLine('l1'));
+            throw new Error('no');
+          }),
+        );
+        const all = await store.read((tx) => tx.audit.page({ cursor: undefined, limit: 9 }));
+        assert.deepEqual(all, []);
       }));
   });
 

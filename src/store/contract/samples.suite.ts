@@ -1,5 +1,6 @@
 /** Rows with every column filled, for tests; each takes what the test is about. */
 import type {
+  AuditRow,
   DeliveryRow,
   ExchangeRow,
   InputRow,
@@ -212,12 +213,38 @@ export function delivery(deliveryId: string, given: Partial<DeliveryRow> = {}): 
     accountId: null,
     threadId: null,
     runId: null,
+    routeKey: `route of ${deliveryId}`,
+    routeSeq: 1,
+    textKey: `text of ${deliveryId}`,
+    part: 0,
     text: 'done',
     state: 'queued',
     reason: null,
     attempts: 0,
+    handovers: 0,
+    sender: null,
+    sendingAt: null,
+    unclearSince: null,
+    nextAttemptAt: 0,
+    messageId: null,
+    sentAt: null,
+    contentHash: null,
     createdAt: 1000,
     updatedAt: 1000,
+    ...given,
+  };
+}
+
+export function auditLine(id: string, given: Partial<AuditRow> = {}): AuditRow {
+  return {
+    id,
+    at: 1000,
+    actor: 'operator',
+    action: 'deliveries.retry',
+    subjectKind: 'delivery',
+    subjectId: 'd1',
+    sessionKey: null,
+    detailJson: null,
     ...given,
   };
 }

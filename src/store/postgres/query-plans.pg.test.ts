@@ -43,9 +43,12 @@ const FILL = [
     select 'run ' || n, 'key ' || n % 100, n, 'message', '', case when n % 9 = 0 then 'pending' else 'appended' end,
       'run ' || n, n, 'operator', 'key ' || n from generate_series(1, ${ROWS}) n`,
   `insert into deliveries (delivery_id, idempotency_key, session_key, channel, text, state, attempts,
-      created_at, updated_at)
+      created_at, updated_at, route_key, route_seq, text_key)
     select 'delivery ' || n, n, 'key ' || n % 100, 'webchat', '', case when n % 50 = 0 then 'queued' else 'sent' end,
-      0, n, n from generate_series(1, ${ROWS}) n`,
+      n % 3, n, n, 'route ' || n % 100, n, 'text ' || n / 2 from generate_series(1, ${ROWS}) n`,
+  `insert into audit (id, at, actor, action, subject_kind, subject_id, session_key)
+    select 'line ' || n, n, 'operator', 'deliveries.retry', 'delivery', 'delivery ' || n % 200, 'key ' || n % 100
+    from generate_series(1, ${ROWS}) n`,
   'analyze',
 ];
 
@@ -142,6 +145,49 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     /using lanes_ready on[^]*Index Cond: .*turn_at > /,
   ],
   ['runs.queued', (tx) => tx.runs.queued('key 9', 9), /using runs_queued on/],
+  ['deliveries.ofText', (tx) => tx.deliveries.ofText('text 9'), /using deliveries_text on/],
+  ['deliveries.headOfRoute', (tx) => tx.deliveries.headOfRoute('route 50'), /deliveries_open on/],
+  ['deliveries.lastOfRoute', (tx) => tx.deliveries.lastOfRoute('route 50'), /deliveries_route on/],
+  [
+    'deliveries.pageOfState',
+    (tx) => tx.deliveries.pageOfState({ state: 'sent', cursor: undefined, limit: 9 }),
+    /using deliveries_state on/,
+  ],
+  [
+    'deliveries.pageOfState, retrying',
+    (tx) => tx.deliveries.pageOfState({ state: 'retrying', cursor: undefined, limit: 9 }),
+    /using deliveries_retrying on/,
+  ],
+  [
+    'deliveries.pageOfSession',
+    (tx) => tx.deliveries.pageOfSession({ sessionKey: 'key 9', cursor: undefined, limit: 9 }),
+    /using deliveries_session on/,
+  ],
+  [
+    'deliveries.pageOfRoute',
+    (tx) => tx.deliveries.pageOfRoute({ routeKey: 'route 9', beforeSeq: 900, limit: 9 }),
+    /using deliveries_route on/,
+  ],
+  [
+    'audit.page',
+    (tx) => tx.audit.page({ cursor: { at: 900, id: '' }, limit: 9 }),
+    /using audit_time on/,
+  ],
+  [
+    'audit.page of a session',
+    (tx) => tx.audit.page({ of: { sessionKey: 'key 9' }, cursor: undefined, limit: 9 }),
+    /using audit_session on/,
+  ],
+  [
+    'audit.page of a subject',
+    (tx) =>
+      tx.audit.page({
+        of: { subjectKind: 'delivery', subjectId: 'delivery 9' },
+        cursor: undefined,
+        limit: 9,
+      }),
+    /using audit_subject on/,
+  ],
   ['deliveries.byState', (tx) => tx.deliveries.byState('queued', 9), /using deliveries_state on/],
 ];
 

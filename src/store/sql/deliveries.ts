@@ -1,7 +1,9 @@
+import { type SelectQueryBuilder, sql } from 'kysely';
 import type { DeliveryRow } from '../rows.ts';
-import type { DeliveryWrites } from '../store.ts';
+import type { DeliveryCursor, DeliveryReads, DeliveryWrites } from '../store.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
+import type { Tables } from './tables.ts';
 
 const BY_ID = defineQuery((db, p: { deliveryId: string }) =>
   db.selectFrom('deliveries').selectAll().where('delivery_id', '=', p.deliveryId),
@@ -31,6 +33,75 @@ const OF_SESSION = defineQuery((db, p: { sessionKey: string; limit: number }) =>
     .limit(p.limit),
 );
 
+const OF_TEXT = defineQuery((db, p: { textKey: string }) =>
+  db.selectFrom('deliveries').selectAll().where('text_key', '=', p.textKey).orderBy('part'),
+);
+
+/** As the index of open parts says it, so that it serves. */
+const IS_OPEN = sql<boolean>`state in ('queued', 'sending')`;
+
+const HEAD_OF_ROUTE = defineQuery((db, p: { routeKey: string }) =>
+  db
+    .selectFrom('deliveries')
+    .selectAll()
+    .where('route_key', '=', p.routeKey)
+    .where(IS_OPEN)
+    .orderBy('route_seq')
+    .limit(1),
+);
+
+const LAST_OF_ROUTE = defineQuery((db, p: { routeKey: string }) =>
+  db
+    .selectFrom('deliveries')
+    .selectAll()
+    .where('route_key', '=', p.routeKey)
+    .orderBy('route_seq', 'desc')
+    .limit(1),
+);
+
+type Position = DeliveryCursor & { limit: number };
+
+/** Sorts after every row, so that the first page is asked like any other. */
+const BEFORE_ALL: DeliveryCursor = { createdAt: Number.MAX_SAFE_INTEGER, deliveryId: '' };
+
+function newestFirst(rows: SelectQueryBuilder<Tables, 'deliveries', object>, p: Position) {
+  return rows
+    .selectAll()
+    .where((eb) =>
+      eb(eb.refTuple('created_at', 'delivery_id'), '<', eb.tuple(p.createdAt, p.deliveryId)),
+    )
+    .orderBy('created_at', 'desc')
+    .orderBy('delivery_id', 'desc')
+    .limit(p.limit);
+}
+
+const PAGE_OF_STATE = defineQuery((db, p: Position & { state: DeliveryRow['state'] }) =>
+  newestFirst(db.selectFrom('deliveries').where('state', '=', p.state), p),
+);
+
+const PAGE_OF_RETRYING = defineQuery((db, p: Position) =>
+  newestFirst(
+    db
+      .selectFrom('deliveries')
+      .where(sql<boolean>`coalesce(state, '') = 'queued' and attempts > 0`),
+    p,
+  ),
+);
+
+const PAGE_OF_SESSION = defineQuery((db, p: Position & { sessionKey: string }) =>
+  newestFirst(db.selectFrom('deliveries').where('session_key', '=', p.sessionKey), p),
+);
+
+const PAGE_OF_ROUTE = defineQuery((db, p: { routeKey: string; beforeSeq: number; limit: number }) =>
+  db
+    .selectFrom('deliveries')
+    .selectAll()
+    .where('route_key', '=', p.routeKey)
+    .where('route_seq', '<', p.beforeSeq)
+    .orderBy('route_seq', 'desc')
+    .limit(p.limit),
+);
+
 export class SqlDeliveries implements DeliveryWrites {
   readonly #unit: SqlUnit;
   constructor(unit: SqlUnit) {
@@ -50,6 +121,43 @@ export class SqlDeliveries implements DeliveryWrites {
     return this.#unit.all(OF_SESSION, { sessionKey, limit });
   }
 
+  ofText(textKey: string): Promise<DeliveryRow[]> {
+    return this.#unit.all(OF_TEXT, { textKey });
+  }
+
+  headOfRoute(routeKey: string): Promise<DeliveryRow | undefined> {
+    return this.#unit.first(HEAD_OF_ROUTE, { routeKey });
+  }
+
+  lastOfRoute(routeKey: string): Promise<DeliveryRow | undefined> {
+    return this.#unit.first(LAST_OF_ROUTE, { routeKey });
+  }
+
+  pageOfState({
+    state,
+    cursor = BEFORE_ALL,
+    limit,
+  }: Parameters<DeliveryReads['pageOfState']>[0]): Promise<DeliveryRow[]> {
+    if (state === 'retrying') return this.#unit.all(PAGE_OF_RETRYING, { ...cursor, limit });
+    return this.#unit.all(PAGE_OF_STATE, { ...cursor, limit, state });
+  }
+
+  pageOfSession({
+    sessionKey,
+    cursor = BEFORE_ALL,
+    limit,
+  }: Parameters<DeliveryReads['pageOfSession']>[0]): Promise<DeliveryRow[]> {
+    return this.#unit.all(PAGE_OF_SESSION, { ...cursor, limit, sessionKey });
+  }
+
+  pageOfRoute({
+    routeKey,
+    beforeSeq = Number.MAX_SAFE_INTEGER,
+    limit,
+  }: Parameters<DeliveryReads['pageOfRoute']>[0]): Promise<DeliveryRow[]> {
+    return this.#unit.all(PAGE_OF_ROUTE, { routeKey, beforeSeq, limit });
+  }
+
   async insert(row: DeliveryRow): Promise<boolean> {
     const { idempotencyKey } = row;
     if (await this.#unit.insertNew('deliveries', row)) return true;
@@ -60,10 +168,7 @@ export class SqlDeliveries implements DeliveryWrites {
     return true;
   }
 
-  update(
-    deliveryId: string,
-    patch: Partial<Pick<DeliveryRow, 'state' | 'reason' | 'attempts' | 'updatedAt'>>,
-  ): Promise<void> {
+  update(...[deliveryId, patch]: Parameters<DeliveryWrites['update']>): Promise<void> {
     return this.#unit.update('deliveries', { name: 'deliveryId', value: deliveryId }, patch);
   }
 }

@@ -8,6 +8,7 @@ import { firstTables } from './migrations/0001-first-tables.ts';
 import { gateways } from './migrations/0002-gateways.ts';
 import { stops } from './migrations/0003-stops.ts';
 import { queueAndTurns } from './migrations/0004-queue-and-turns.ts';
+import { deliveryDesk } from './migrations/0005-delivery-desk.ts';
 
 export interface Migration {
   /** the schema version it leads to, counted from 1 */
@@ -21,6 +22,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 2, name: 'gateways', statements: gateways },
   { version: 3, name: 'stops', statements: stops },
   { version: 4, name: 'queue-and-turns', statements: queueAndTurns },
+  { version: 5, name: 'delivery-desk', statements: deliveryDesk },
 ];
 
 /** Says which schema a database has; made before the first migration. */

@@ -1,4 +1,5 @@
 import type { JobWrites, StoreSignal, WriteTx } from '../store.ts';
+import { SqlAudit } from './audit.ts';
 import { SqlDeliveries } from './deliveries.ts';
 import { SqlEntries, SqlWindows } from './entries.ts';
 import { SqlExchanges } from './exchanges.ts';
@@ -26,6 +27,7 @@ export class SqlTx implements WriteTx {
   readonly exchanges: SqlExchanges;
   readonly spawns: SqlSpawns;
   readonly deliveries: SqlDeliveries;
+  readonly audit: SqlAudit;
   readonly jobs: JobWrites;
   readonly #signals: StoreSignal[] = [];
 
@@ -43,6 +45,7 @@ export class SqlTx implements WriteTx {
     this.exchanges = new SqlExchanges(unit);
     this.spawns = new SqlSpawns(unit);
     this.deliveries = new SqlDeliveries(unit);
+    this.audit = new SqlAudit(unit);
     this.jobs = jobs;
   }
 

@@ -1,6 +1,7 @@
 /** The tables as SQL sees them: the rows of `rows.ts` with snake_case columns and 0/1 for booleans. */
 import type { Generated } from 'kysely';
 import type {
+  AuditRow,
   DeliveryRow,
   EntryRow,
   ExchangeRow,
@@ -47,6 +48,7 @@ export interface Rows {
   exchanges: ExchangeRow;
   spawns: SpawnRow;
   deliveries: DeliveryRow;
+  audit: AuditRow;
   jobs: JobRow;
   gateways: GatewayRow;
 }

@@ -157,6 +157,57 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     (tx) => tx.deliveries.byState('queued', 9),
     /INDEX deliveries_state \(state=\?\)/,
   ],
+  ['deliveries.ofText', (tx) => tx.deliveries.ofText('t'), /INDEX deliveries_text \(text_key=\?\)/],
+  [
+    'deliveries.headOfRoute',
+    (tx) => tx.deliveries.headOfRoute('r'),
+    /INDEX deliveries_open \(route_key=\?\)/,
+  ],
+  [
+    'deliveries.lastOfRoute',
+    (tx) => tx.deliveries.lastOfRoute('r'),
+    /INDEX deliveries_route \(route_key=\?\)/,
+  ],
+  [
+    'deliveries.pageOfState',
+    (tx) => tx.deliveries.pageOfState({ state: 'failed', cursor: undefined, limit: 9 }),
+    /INDEX deliveries_state \(state=\? AND \(created_at,delivery_id\)<\(\?,\?\)\)/,
+  ],
+  [
+    'deliveries.pageOfState, retrying',
+    (tx) => tx.deliveries.pageOfState({ state: 'retrying', cursor: undefined, limit: 9 }),
+    /INDEX deliveries_retrying \(\(created_at,delivery_id\)<\(\?,\?\)\)/,
+  ],
+  [
+    'deliveries.pageOfSession',
+    (tx) => tx.deliveries.pageOfSession({ sessionKey: 'k', cursor: undefined, limit: 9 }),
+    /INDEX deliveries_session \(session_key=\? AND \(created_at,delivery_id\)<\(\?,\?\)\)/,
+  ],
+  [
+    'deliveries.pageOfRoute',
+    (tx) => tx.deliveries.pageOfRoute({ routeKey: 'r', beforeSeq: 9, limit: 9 }),
+    /INDEX deliveries_route \(route_key=\? AND route_seq<\?\)/,
+  ],
+  [
+    'audit.page',
+    (tx) => tx.audit.page({ cursor: undefined, limit: 9 }),
+    /INDEX audit_time \(\(at,id\)<\(\?,\?\)\)/,
+  ],
+  [
+    'audit.page of a session',
+    (tx) => tx.audit.page({ of: { sessionKey: 'k' }, cursor: undefined, limit: 9 }),
+    /INDEX audit_session \(session_key=\? AND \(at,id\)<\(\?,\?\)\)/,
+  ],
+  [
+    'audit.page of a subject',
+    (tx) =>
+      tx.audit.page({
+        of: { subjectKind: 'delivery', subjectId: 'd' },
+        cursor: undefined,
+        limit: 9,
+      }),
+    /INDEX audit_subject \(subject_kind=\? AND subject_id=\? AND \(at,id\)<\(\?,\?\)\)/,
+  ],
   ['deliveries.ofSession', (tx) => tx.deliveries.ofSession('k', 9), /INDEX deliveries_session/],
   ['jobs.due', (tx) => tx.jobs.due(9, 9), /INDEX jobs_due \(run_at<\?\)/],
 ];
