@@ -5,6 +5,7 @@ import { VISIBILITY_LEVELS } from '../protocol/words.ts';
 import type { VisibilityLevel } from '../protocol/words.ts';
 import {
   agentToAgentAdmits,
+  closureOf,
   decideAccess,
   effectiveLevel,
   refusalText,
@@ -50,6 +51,22 @@ for (const [name, row] of TABLE) {
     });
   }
 }
+
+test('[AR1, AC4] closed sessions: a deleted one is hidden from every verb, an archived one is read only', () => {
+  const target = { ...CALLER, isDescendant: false };
+  for (const verb of ['list', 'history', 'send', 'stop', 'wait', 'search', 'ask'] as const) {
+    const query = { caller: CALLER, verb, level: 'all', agentToAgent: OPEN } as const;
+    const deleted = decideAccess({ ...query, target: { ...target, closure: 'deleted' } });
+    assert.deepEqual(deleted, { allowed: false, rule: 'deleted', text: refusalText('all') });
+    const archived = decideAccess({ ...query, target: { ...target, closure: 'archived' } });
+    assert.equal(archived.allowed, verb !== 'send' && verb !== 'ask', verb);
+    assert.equal(archived.rule, archived.allowed ? 'own_session' : 'archived');
+  }
+  assert.equal(closureOf(undefined), undefined);
+  assert.equal(closureOf({ archivedAt: null, deletedAt: null }), undefined);
+  assert.equal(closureOf({ archivedAt: 1, deletedAt: null }), 'archived');
+  assert.equal(closureOf({ archivedAt: 1, deletedAt: 2 }), 'deleted');
+});
 
 test('in global scope the shared row is the main session of every agent', () => {
   const target = { key: 'global', agentId: 'main', isDescendant: false };

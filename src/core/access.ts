@@ -20,6 +20,8 @@ export type AccessRule =
   | 'agent_to_agent'
   | 'allow_agents'
   | 'reserved'
+  | 'deleted'
+  | 'archived'
   | 'visibility_self'
   | 'visibility_tree'
   | 'visibility_agent'
@@ -28,12 +30,12 @@ export type AccessRule =
 
 export type AccessDecision =
   | { allowed: true; rule: AccessRule }
-  /** `text` is the same for every target of this caller, hidden or missing */
+  /** `text` is the same for every target of this caller, hidden or missing, but for rule `archived` */
   | { allowed: false; rule: AccessRule; text: string };
 
 export interface AccessQuery {
   caller: { key: string; agentId: string };
-  target: { key: string; agentId: string; isDescendant: boolean };
+  target: { key: string; agentId: string; isDescendant: boolean; closure?: Closure | undefined };
   verb: AccessVerb;
   /** effective level, after the sandbox clamp */
   level: VisibilityLevel;
@@ -42,10 +44,37 @@ export interface AccessQuery {
   spawnAgents?: { any: boolean; agentIds: readonly string[] };
 }
 
+/**
+ * What closes a session (A21): `deleted` reads like a missing one to every session; `archived` can be
+ * read, and takes nothing more.
+ */
+export type Closure = 'archived' | 'deleted';
+
+/** Returns what closes the session, undefined = it is open. Ask it wherever something goes into a session. */
+export function closureOf(
+  session: { archivedAt: number | null; deletedAt: number | null } | undefined,
+): Closure | undefined {
+  if (session === undefined) return undefined;
+  if (session.deletedAt !== null) return 'deleted';
+  return session.archivedAt === null ? undefined : 'archived';
+}
+
+/** Verbs that put something into the target. */
+const WRITING: ReadonlySet<AccessVerb> = new Set(['send', 'ask']);
+
 /** Returns whether the caller may do that, with the rule that decided. */
 export function decideAccess(query: AccessQuery): AccessDecision {
   if (query.verb === 'spawn') return decideSpawn(query);
-  const { caller, target, level, agentToAgent } = query;
+  const { target, level, verb } = query;
+  if (target.closure === 'deleted') {
+    return { allowed: false, rule: 'deleted', text: refusalText(level) };
+  }
+  const decision = decideVisible(query);
+  if (!decision.allowed || target.closure === undefined || !WRITING.has(verb)) return decision;
+  return { allowed: false, rule: 'archived', text: 'is archived; it takes no messages' };
+}
+
+function decideVisible({ caller, target, level, agentToAgent }: AccessQuery): AccessDecision {
   const deny = (rule: AccessRule): AccessDecision => ({
     allowed: false,
     rule,

@@ -64,7 +64,11 @@ export interface SessionRow {
   spawnDepth: number;
   createdAt: number;
   updatedAt: number;
+  /** when it is archived, null = no clock runs */
+  archiveAt: number | null;
   archivedAt: number | null;
+  /** hidden from every tool since then; what is deleted is archived too */
+  deletedAt: number | null;
 }
 
 /** One transcript: every sessionId a key has had. */
@@ -76,6 +80,10 @@ export interface WindowRow {
   /** seq of the next entry, from 1 */
   nextSeq: number;
   lastEntryId: string | null;
+  /** hidden from every tool since then; the operator reads it until it is purged */
+  deletedAt: number | null;
+  /** hidden from everybody since then, its rows go step by step */
+  purgeAt: number | null;
 }
 
 /** One line of a window; append only. */

@@ -89,7 +89,7 @@ export type SessionScope =
 export interface SessionReads {
   get(key: string): Promise<SessionRow | undefined>;
   getBySessionId(sessionId: string): Promise<SessionRow | undefined>;
-  /** Rows of `scope` strictly after `cursor`, newest first, at most `limit`. One index search. */
+  /** Rows of `scope` strictly after `cursor` that are not deleted, newest first, at most `limit`. One index search. */
   scan(query: {
     scope: SessionScope;
     archived: boolean;
@@ -103,6 +103,7 @@ export interface SessionReads {
   busyBelow(ancestorKey: string): Promise<string[]>;
   /** Direct children whose first run has not ended. */
   countActiveChildren(key: string): Promise<number>;
+  /** Sessions that are not archived. */
   count(): Promise<number>;
 }
 export interface SessionWrites extends SessionReads {
@@ -152,6 +153,10 @@ export interface EntryWrites extends EntryReads {
 
 export interface WindowReads {
   get(sessionId: string): Promise<WindowRow | undefined>;
+}
+export interface WindowWrites extends WindowReads {
+  /** Ends the open window of a key and marks all of them as deleted that are not yet. */
+  markDeleted(sessionKey: string, at: number): Promise<void>;
 }
 
 export interface InputReads {
@@ -425,7 +430,7 @@ export interface WriteTx {
   /** Epoch milliseconds, from the store's clock; the same value all through the unit. */
   readonly now: number;
   readonly sessions: SessionWrites;
-  readonly windows: WindowReads;
+  readonly windows: WindowWrites;
   readonly entries: EntryWrites;
   readonly inputs: InputWrites;
   readonly runs: RunWrites;

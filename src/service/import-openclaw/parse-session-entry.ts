@@ -8,7 +8,16 @@ import { asRecord } from './source-files.ts';
 /** The columns that an entry decides. */
 export type EntryFields = Omit<
   SessionRow,
-  'key' | 'agentId' | 'kind' | 'spawnedBy' | 'rootKey' | 'spawnDepth' | 'createdAt' | 'archivedAt'
+  | 'key'
+  | 'agentId'
+  | 'kind'
+  | 'spawnedBy'
+  | 'rootKey'
+  | 'spawnDepth'
+  | 'createdAt'
+  | 'archiveAt'
+  | 'archivedAt'
+  | 'deletedAt'
 >;
 export interface SessionEntry {
   fields: EntryFields;

@@ -58,7 +58,9 @@ async function toRow(tx: WriteTx, write: SessionToWrite): Promise<SessionRow> {
     rootKey: parent?.rootKey ?? parentKey ?? key,
     spawnDepth: parentKey === undefined ? 0 : (parent?.spawnDepth ?? 0) + 1,
     createdAt,
+    archiveAt: null,
     archivedAt: null,
+    deletedAt: null,
   };
 }
 

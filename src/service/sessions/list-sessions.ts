@@ -1,5 +1,5 @@
 /** `sessions_list` (A7). */
-import { agentToAgentAdmits, decideAccess } from '../../core/access.ts';
+import { agentToAgentAdmits, closureOf, decideAccess } from '../../core/access.ts';
 import type { SessionCaller } from '../../core/caller.ts';
 import { encodeSessionCursor, parseSessionCursor } from '../../core/session-cursor.ts';
 import type { Config } from '../../protocol/options/config.ts';
@@ -185,7 +185,7 @@ async function isVisible(
   const allows = (isDescendant: boolean): boolean =>
     decideAccess({
       caller: { key: caller.sessionKey, agentId: caller.agentId },
-      target: { key: row.key, agentId: row.agentId, isDescendant },
+      target: { key: row.key, agentId: row.agentId, isDescendant, closure: closureOf(row) },
       verb: 'list',
       ...reachOf(config),
     }).allowed;

@@ -1,4 +1,5 @@
 /** The one look-up of A4: alias, exact key, sessionId, in this order, for every door. */
+import { type Closure, closureOf } from '../../core/access.ts';
 import { canonicalKey, isUuid, mainKeyOf, parseKey } from '../../core/keys.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { SessionRow } from '../../store/rows.ts';
@@ -15,6 +16,8 @@ export interface FoundSession {
   session: SessionRow | undefined;
   /** the transcript asked for: an older one of the key when an older sessionId was given */
   sessionId: string | undefined;
+  /** of the session, or of the transcript asked for alone */
+  closure?: Closure | undefined;
 }
 export type LookUp =
   | FoundSession
@@ -28,6 +31,8 @@ export interface LookUpViewer {
   agentId: string;
   /** what `current` stands for; undefined = nothing */
   currentKey: string | undefined;
+  /** true: the operator, who finds deleted sessions; to all others they are not there */
+  findsDeleted?: boolean;
 }
 
 /** Returns the session that a key or sessionId names. Says nothing about who may see it. */
@@ -39,15 +44,15 @@ export async function lookUpSession(
   const given = text.trim();
   const { mainKey, scope } = keySettings(config);
   if (given.toLowerCase() === 'current' && viewer.currentKey !== undefined)
-    return lookUpKey(tx, config, { key: viewer.currentKey, name: given });
+    return lookUpKey(tx, config, { key: viewer.currentKey, name: given, viewer });
   const canonical = canonicalKey(given, { mainKey, scope, agentId: viewer.agentId });
   if (canonical.ok) {
     const { key, agentId } = canonical;
-    const byKey = await lookUpKey(tx, config, { key, name: given, agentId });
+    const byKey = await lookUpKey(tx, config, { key, name: given, agentId, viewer });
     if (byKey.type === 'session') return byKey;
   }
   const byId = await lookUpSessionId(tx, isUuid(given) ? given.toLowerCase() : given);
-  if (byId !== undefined) return byId;
+  if (byId !== undefined && isFound(byId, viewer)) return byId;
   if (canonical.ok) {
     const { agentId, key } = canonical;
     return { type: 'missing', what: `session "${briefly(given)}"`, agentId, canonicalKey: key };
@@ -63,17 +68,28 @@ export function lookUpMain(tx: ReadTx, config: Config, agentId: string): Promise
   const id = agentId.trim().toLowerCase();
   if (!agentIds.includes(id))
     return Promise.resolve({ type: 'missing', what: `agent "${briefly(id)}"`, agentId: id });
-  return lookUpKey(tx, config, { key: mainKeyOf(id, mainKey, scope), name: id, agentId: id });
+  const key = mainKeyOf(id, mainKey, scope);
+  return lookUpKey(tx, config, { key, name: id, agentId: id, viewer: {} });
 }
 
 async function lookUpKey(
   tx: ReadTx,
   config: Config,
-  { key, name, agentId }: { key: string; name: string; agentId?: string | undefined },
+  {
+    key,
+    name,
+    agentId,
+    viewer,
+  }: {
+    key: string;
+    name: string;
+    agentId?: string | undefined;
+    viewer: Pick<LookUpViewer, 'findsDeleted'>;
+  },
 ): Promise<LookUp> {
   const session = await tx.sessions.get(key);
   const settings = keySettings(config);
-  if (session !== undefined) {
+  if (session !== undefined && isFound({ closure: closureOf(session) }, viewer)) {
     // agent:ops:cron:j1 names the job of ops; the bare row may belong to another agent
     const isOther = agentId !== undefined && key !== 'global' && session.agentId !== agentId;
     if (isOther) return { type: 'missing', what: `session "${briefly(name)}"`, agentId };
@@ -83,6 +99,7 @@ async function lookUpKey(
       agentId: session.agentId,
       session,
       sessionId: session.sessionId,
+      closure: closureOf(session),
     };
   }
   const { form, agentId: named } = parseKey(key, settings);
@@ -92,10 +109,19 @@ async function lookUpKey(
   return { type: 'missing', what: `session "${briefly(name)}"`, agentId: agentId ?? named };
 }
 
+function isFound(
+  { closure }: Pick<FoundSession, 'closure'>,
+  { findsDeleted = false }: Pick<LookUpViewer, 'findsDeleted'>,
+): boolean {
+  return closure !== 'deleted' || findsDeleted;
+}
+
 async function lookUpSessionId(tx: ReadTx, sessionId: string): Promise<FoundSession | undefined> {
   const window = await tx.windows.get(sessionId);
   if (window === undefined) return undefined;
   const session = await tx.sessions.get(window.sessionKey);
-  if (session === undefined) return undefined;
-  return { type: 'session', key: session.key, agentId: session.agentId, session, sessionId };
+  if (session === undefined || window.purgeAt !== null) return undefined;
+  const { key, agentId } = session;
+  const closure = window.deletedAt === null ? closureOf(session) : 'deleted';
+  return { type: 'session', key, agentId, session, sessionId, closure };
 }

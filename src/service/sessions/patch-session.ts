@@ -36,7 +36,10 @@ export async function patchSession(
   const config = context.config();
   const changes = checkedChanges(config, patch);
   const { row, state } = await context.store.write('patch-session', async (tx) => {
-    const { key, agentId } = await lookUpForOperator(tx, config, patch.key);
+    const { key, agentId, closure } = await lookUpForOperator(tx, config, patch.key);
+    if (closure === 'deleted') {
+      throw new GatewayError('not_found', `session ${key} is deleted; see sessions.list`);
+    }
     const before = await ensureSession(tx, config, { key, agentId });
     await tx.sessions.update(key, changes);
     tx.signal({ type: 'session', sessionKey: key });

@@ -13,10 +13,10 @@ export async function resolveCaller(
   sessionKey: string,
 ): Promise<SessionCaller> {
   const found = await store.read((tx) => lookUpForOperator(tx, config(), sessionKey));
-  if (found.session !== undefined && found.session.archivedAt !== null)
+  if (found.closure !== undefined)
     throw new GatewayError(
       'invalid_request',
-      `session ${found.key} is archived and cannot act; use another sessionKey`,
+      `session ${found.key} is ${found.closure} and cannot act; use another sessionKey`,
     );
   return { type: 'session', sessionKey: found.key, agentId: found.agentId };
 }
@@ -27,7 +27,11 @@ export async function lookUpForOperator(
   config: Config,
   text: string,
 ): Promise<FoundSession> {
-  const viewer = { agentId: keySettings(config).defaultAgentId, currentKey: undefined };
+  const viewer = {
+    agentId: keySettings(config).defaultAgentId,
+    currentKey: undefined,
+    findsDeleted: true,
+  };
   const found = await lookUpSession(tx, config, { text, viewer });
   if (found.type === 'session') return found;
   if (found.type === 'malformed') throw new GatewayError('invalid_request', found.error);

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { createSessionWorld, WORLD_START } from '../../../test/helpers/session-world.ts';
 import type { NewSession, SessionWorld } from '../../../test/helpers/session-world.ts';
+import type { AccessVerb } from '../../core/access.ts';
 import { VISIBILITY_LEVELS } from '../../protocol/words.ts';
 import type { VisibilityLevel } from '../../protocol/words.ts';
 import { listSessions } from './list-sessions.ts';
 import { readHistory } from './read-history.ts';
 import { resolveTarget } from './resolve-target.ts';
+import { ensureSession } from './session-rows.ts';
 import type { TargetAddress, TargetResolution } from './resolve-target.ts';
 
 const MAIN = 'agent:main:main';
@@ -18,7 +21,7 @@ const agents = { list: [{ id: 'main' }, { id: 'coder' }] };
 function resolve(
   world: SessionWorld,
   address: TargetAddress,
-  options: { from?: string; verb?: 'history' | 'send' } = {},
+  options: { from?: string; verb?: AccessVerb } = {},
 ): Promise<TargetResolution> {
   const caller = world.caller(options.from ?? MAIN);
   const config = world.context.config();
@@ -192,6 +195,43 @@ describe('what takes no messages', () => {
     await world.add({ key: MAIN }, { key: GROUP, archivedAt: WORLD_START });
     const hidden = await resolve(world, { sessionKey: GROUP });
     assert.deepEqual(hidden, await resolve(world, { sessionKey: 'agent:main:discord:group:none' }));
+  });
+});
+
+describe('a deleted session', () => {
+  const visible = { tools: { sessions: { visibility: 'agent' as const } } };
+  const closed = { archivedAt: WORLD_START, deletedAt: WORLD_START };
+
+  test('[AR1, BR-055] reads like one that was never there, by key, sessionId and label', async (t) => {
+    const world = createSessionWorld(t, visible);
+    const sessionId = randomUUID();
+    await world.add({ key: MAIN }, { key: GROUP, sessionId, label: 'gone', ...closed });
+    for (const verb of ['history', 'send', 'stop', 'wait', 'search'] as const) {
+      for (const [there, missing] of [
+        [GROUP, 'agent:main:discord:group:none'],
+        [sessionId, randomUUID()],
+      ] as const) {
+        const found = await resolve(world, { sessionKey: there }, { verb });
+        const other = await resolve(world, { sessionKey: missing }, { verb });
+        assert.ok(!found.ok && !other.ok);
+        assert.equal(found.status, other.status);
+        assert.equal(found.error.replace(there, missing), other.error);
+      }
+    }
+    const labelled = await resolve(world, { label: 'gone' });
+    const none = await resolve(world, { label: 'none' });
+    assert.ok(!labelled.ok && !none.ok);
+    assert.equal(labelled.error.replace('gone', 'none'), none.error);
+  });
+
+  test('[AR1] so does a deleted transcript of a session that goes on', async (t) => {
+    const world = createSessionWorld(t, visible);
+    await world.add({ key: MAIN }, { key: GROUP, sessionId: 's1', ...closed });
+    await world.context.store.write('again', (tx) =>
+      ensureSession(tx, world.context.config(), { key: GROUP, agentId: 'main' }),
+    );
+    assert.ok((await resolve(world, { sessionKey: GROUP }, { verb: 'history' })).ok);
+    assert.ok(!(await resolve(world, { sessionKey: 's1' }, { verb: 'history' })).ok);
   });
 });
 

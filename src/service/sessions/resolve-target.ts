@@ -51,7 +51,11 @@ export async function resolveTarget(tx: ReadTx, query: TargetQuery): Promise<Tar
   if (found.type === 'missing') return missingTarget(query, found);
   const target = await toTarget(tx, query, found);
   const decision = decide(query, target);
-  if (!decision.allowed) return { ok: false, status: 'forbidden', error: decision.text };
+  if (!decision.allowed) {
+    const { rule, text: error } = decision;
+    if (rule !== 'archived') return { ok: false, status: 'forbidden', error };
+    return { ok: false, status: 'error', error: `session ${target.shownKey} ${error}` };
+  }
   return query.verb === 'send' ? sendable(target) : target;
 }
 
@@ -141,12 +145,6 @@ export function missingTarget(
 function sendable(target: ResolvedTarget): TargetResolution {
   const { session, sessionId, shownKey } = target;
   if (session === undefined) return target;
-  if (session.archivedAt !== null)
-    return {
-      ok: false,
-      status: 'error',
-      error: `session ${shownKey} is archived; it takes no messages`,
-    };
   if (sessionId === session.sessionId) return target;
   return {
     ok: false,

@@ -1,4 +1,5 @@
 /** Several index scans as one walk, newest first. A page costs the same whatever the store holds (A7). */
+import { closureOf } from '../../core/access.ts';
 import type { SessionRow } from '../../store/rows.ts';
 import type { ReadTx, SessionCursor, SessionScope } from '../../store/store.ts';
 
@@ -115,7 +116,7 @@ async function openSingles(tx: ReadTx, scan: SessionScan): Promise<Source> {
   const found: SessionRow[] = [];
   for (const key of scan.keys) {
     const row = await tx.sessions.get(key);
-    if (row === undefined || (row.archivedAt !== null) !== scan.archived) continue;
+    if (row === undefined || closureOf(row) !== (scan.archived ? 'archived' : undefined)) continue;
     if (scan.cursor === undefined || compareNewestFirst(scan.cursor, row) < 0) found.push(row);
   }
   found.sort(compareNewestFirst);

@@ -44,7 +44,9 @@ export function newSessionRow(
     spawnDepth: 0,
     createdAt: now,
     updatedAt: now,
+    archiveAt: null,
     archivedAt: null,
+    deletedAt: null,
     ...given,
   };
 }
@@ -56,11 +58,19 @@ export async function ensureSession(
   session: { key: string; agentId: string; label?: string },
 ): Promise<SessionRow> {
   const existing = await tx.sessions.get(session.key);
-  if (existing !== undefined) return existing;
+  if (existing !== undefined && existing.deletedAt === null) return existing;
   const row = newSessionRow(config, { ...session, now: tx.now });
-  await tx.sessions.insert(row);
+  if (existing === undefined) await tx.sessions.insert(row);
+  else await startOver(tx, existing, row);
   tx.signal({ type: 'session', sessionKey: session.key });
   return row;
+}
+
+/** A key whose session was deleted is used again: nothing of what it was is left but its transcripts, which stay deleted. */
+async function startOver(tx: WriteTx, before: SessionRow, fresh: SessionRow): Promise<void> {
+  await tx.windows.markDeleted(before.key, before.deletedAt ?? tx.now);
+  const { key: _key, spawnedBy: _parent, rootKey: _root, spawnDepth: _depth, ...columns } = fresh;
+  await tx.sessions.update(before.key, columns);
 }
 
 /** Makes the main session of every configured agent, so that it is a known target from the start (A4). */

@@ -67,7 +67,9 @@ export function session(key: string, given: Partial<SessionRow> = {}): SessionRo
     spawnDepth: 0,
     createdAt: 1000,
     updatedAt: 1000,
+    archiveAt: null,
     archivedAt: null,
+    deletedAt: null,
     ...given,
   };
 }

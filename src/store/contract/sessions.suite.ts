@@ -36,6 +36,8 @@ export function sessionsContract(open: OpenHarness): void {
         await store.write('add', (tx) => tx.sessions.insert(row));
         assert.deepEqual(await store.read((tx) => tx.sessions.get(row.key)), row);
         assert.equal(await store.read((tx) => tx.sessions.get('agent:main:nope')), undefined);
+        assert.equal(await store.read((tx) => tx.sessions.count()), 0);
+        await store.write('open', (tx) => tx.sessions.update(row.key, { archivedAt: null }));
         assert.equal(await store.read((tx) => tx.sessions.count()), 1);
       }));
 
@@ -49,6 +51,8 @@ export function sessionsContract(open: OpenHarness): void {
           endedAt: null,
           nextSeq: 1,
           lastEntryId: null,
+          deletedAt: null,
+          purgeAt: null,
         });
       }));
 
@@ -224,7 +228,7 @@ export function sessionsContract(open: OpenHarness): void {
         assert.deepEqual(await tree('a', true), ['a2']);
       }));
 
-    it('[ST12] pages through every scope without a gap and without a double', async () => {
+    it('[ST12, AR1] pages through every scope without a gap and without a double', async () => {
       await fc.assert(
         fc.asyncProperty(forest, fc.integer({ min: 1, max: 7 }), async (rows, limit) => {
           await withStore(open, async ({ store }) => {
@@ -253,13 +257,20 @@ const forest = fc
       isRoot: fc.boolean(),
       agentId: fc.constantFrom('main', 'scout'),
       updatedAt: fc.integer({ min: 1, max: 4 }),
-      archivedAt: fc.option(fc.constant(9), { freq: 3 }),
+      closed: fc.constantFrom(
+        {},
+        {},
+        { archivedAt: 9 },
+        // what is deleted is archived too, and in neither list
+        { archivedAt: 9, deletedAt: 9 },
+      ),
     }),
     { maxLength: 20 },
   )
   .map((seeds) => {
     const rows: SessionRow[] = [];
-    for (const { parent, isRoot, ...given } of seeds) {
+    for (const { parent, isRoot, closed, ...rest } of seeds) {
+      const given = { ...rest, ...closed };
       const key = `k${(rows.length * 7) % 23}`;
       const above = rows[parent];
       rows.push(isRoot || above === undefined ? session(key, given) : child(key, above, given));
@@ -281,7 +292,7 @@ function expectedKeys(rows: SessionRow[], scope: SessionScope, archived: boolean
   const isBelow = (row: SessionRow | undefined, key: string): boolean =>
     row !== undefined && (row.key === key || isBelow(byKey.get(row.spawnedBy ?? ''), key));
   return rows
-    .filter((row) => (row.archivedAt !== null) === archived)
+    .filter((row) => row.deletedAt === null && (row.archivedAt !== null) === archived)
     .filter((row) => scope.type !== 'agent' || row.agentId === scope.agentId)
     .filter((row) => scope.type !== 'tree' || isBelow(row, scope.ancestorKey))
     .sort((a, b) => b.updatedAt - a.updatedAt || (a.key < b.key ? 1 : -1))

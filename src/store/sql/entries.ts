@@ -1,15 +1,11 @@
 import { sql } from 'kysely';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { EntryRow, WindowRow } from '../rows.ts';
-import type { EntryWrites, WindowReads } from '../store.ts';
+import type { EntryRow } from '../rows.ts';
+import type { EntryWrites } from '../store.ts';
 import { cleanJson } from './clean-text.ts';
 import type { SqlDialect } from './dialect.ts';
 import { defineQuery, keyed } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
-
-const WINDOW = defineQuery((db, p: { sessionId: string }) =>
-  db.selectFrom('windows').selectAll().where('session_id', '=', p.sessionId),
-);
 
 interface NewEntry {
   sessionId: string;
@@ -146,17 +142,6 @@ const OF_RUN = defineQuery((db, p: { sessionId: string; runId: string }) =>
     .where('session_id', '=', p.sessionId)
     .orderBy('seq'),
 );
-
-export class SqlWindows implements WindowReads {
-  readonly #unit: SqlUnit;
-  constructor(unit: SqlUnit) {
-    this.#unit = unit;
-  }
-
-  get(sessionId: string): Promise<WindowRow | undefined> {
-    return this.#unit.first(WINDOW, { sessionId });
-  }
-}
 
 export class SqlEntries implements EntryWrites {
   readonly #unit: SqlUnit;

@@ -9,6 +9,7 @@ import { gateways } from './migrations/0002-gateways.ts';
 import { stops } from './migrations/0003-stops.ts';
 import { queueAndTurns } from './migrations/0004-queue-and-turns.ts';
 import { deliveryDesk } from './migrations/0005-delivery-desk.ts';
+import { archive } from './migrations/0006-archive.ts';
 
 export interface Migration {
   /** the schema version it leads to, counted from 1 */
@@ -23,6 +24,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: 'stops', statements: stops },
   { version: 4, name: 'queue-and-turns', statements: queueAndTurns },
   { version: 5, name: 'delivery-desk', statements: deliveryDesk },
+  { version: 6, name: 'archive', statements: archive },
 ];
 
 /** Says which schema a database has; made before the first migration. */

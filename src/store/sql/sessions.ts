@@ -20,7 +20,10 @@ const BY_SESSION_ID = defineQuery((db, p: { sessionId: string }) =>
 );
 
 const COUNT = defineQuery((db, _p: object) =>
-  db.selectFrom('sessions').select((eb) => eb.fn.countAll<number>().as('total')),
+  db
+    .selectFrom('sessions')
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .where('archived_at', 'is', null),
 );
 
 const IS_DESCENDANT = defineQuery((db, p: { ancestorKey: string; key: string }) =>
@@ -93,10 +96,12 @@ interface ScanParams {
 const scanQuery = keyed((shape): Query<ScanParams, SessionRow> => {
   const [scope, archived] = shape.split(' ');
   return defineQuery((db, p: ScanParams) => {
+    const isArchived = archived === 'archived';
     const query = db
       .selectFrom('sessions')
       .selectAll()
-      .where('archived_at', archived === 'archived' ? 'is not' : 'is', null)
+      .where('archived_at', isArchived ? 'is not' : 'is', null)
+      .$if(isArchived, (of) => of.where('deleted_at', 'is', null))
       .where((eb) => eb(eb.refTuple('updated_at', 'key'), '<', eb.tuple(p.updatedAt, p.key)))
       .orderBy('updated_at', 'desc')
       .orderBy('key', 'desc')
@@ -234,7 +239,8 @@ export class SqlSessions implements SessionWrites {
     const owner = await this.#unit.first(WINDOW_OWNER, { sessionId });
     if (owner === undefined) {
       const fresh = { sessionId, sessionKey, startedAt, endedAt: null };
-      await this.#unit.insert('windows', { ...fresh, nextSeq: 1, lastEntryId: null });
+      const empty = { nextSeq: 1, lastEntryId: null, deletedAt: null, purgeAt: null };
+      await this.#unit.insert('windows', { ...fresh, ...empty });
     } else if (owner.sessionKey === sessionKey) {
       await this.#unit.change(REOPEN_WINDOW, { sessionId });
     } else {

@@ -1,7 +1,7 @@
 import type { JobWrites, StoreSignal, WriteTx } from '../store.ts';
 import { SqlAudit } from './audit.ts';
 import { SqlDeliveries } from './deliveries.ts';
-import { SqlEntries, SqlWindows } from './entries.ts';
+import { SqlEntries } from './entries.ts';
 import { SqlExchanges } from './exchanges.ts';
 import { SqlInputs } from './inputs.ts';
 import { SqlJobs } from './jobs.ts';
@@ -12,6 +12,7 @@ import { SqlSpawns } from './spawns.ts';
 import type { SqlUnit } from './sql-unit.ts';
 import { SqlToolCalls } from './tool-calls.ts';
 import { SqlWaits } from './waits.ts';
+import { SqlWindows } from './windows.ts';
 
 /** The tx of one unit; it serves reads as well, whose type offers no writes. */
 export class SqlTx implements WriteTx {

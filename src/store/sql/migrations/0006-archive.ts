@@ -1,0 +1,46 @@
+/** When sessions are put away, deleted and purged, and how each of these is found. */
+export function archive(): string[] {
+  return [
+    // epoch ms: when it is archived, null = no clock runs
+    `alter table sessions add column archive_at bigint`,
+    // epoch ms: hidden from every tool since then; what is deleted is archived too
+    `alter table sessions add column deleted_at bigint`,
+    // epoch ms: hidden from every tool since then; the operator reads it until it is purged
+    `alter table windows add column deleted_at bigint`,
+    // epoch ms: hidden from everybody since then, its rows go step by step
+    `alter table windows add column purge_at bigint`,
+
+    // sessions.scan, archived
+    `drop index sessions_archived`,
+    `create index sessions_archived on sessions (updated_at, key)
+      where archived_at is not null and deleted_at is null`,
+    `drop index sessions_archived_of_agent`,
+    `create index sessions_archived_of_agent on sessions (agent_id, updated_at, key)
+      where archived_at is not null and deleted_at is null`,
+    `drop index sessions_archived_of_root`,
+    `create index sessions_archived_of_root on sessions (root_key, updated_at, key)
+      where archived_at is not null and deleted_at is null`,
+    // sessions.clocks
+    `create index sessions_clock on sessions (key) where archive_at is not null`,
+    // sessions.archivedBefore
+    `create index sessions_put_away on sessions (archived_at, key)
+      where archived_at is not null and deleted_at is null`,
+
+    // windows.ofKey
+    `create index windows_of_key on windows (session_key, started_at, session_id)`,
+    // windows.endedBefore
+    `create index windows_ended on windows (ended_at, session_id)
+      where ended_at is not null and deleted_at is null`,
+    // windows.deletedBefore
+    `create index windows_deleted on windows (deleted_at, session_id)
+      where deleted_at is not null and purge_at is null`,
+    // windows.condemned
+    `create index windows_condemned on windows (purge_at, session_id) where purge_at is not null`,
+
+    // purge.notesOf: what joined a turn has no run of its own
+    `create index inputs_notes on inputs (session_key, seq)
+      where kind in ('note', 'announce', 'summary')`,
+    // purge.runs: ended waits go with the run that waited
+    `create index waits_of_run on waits (waiter_run_id)`,
+  ];
+}
