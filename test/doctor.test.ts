@@ -181,7 +181,7 @@ const HEALED: [title: string, damage: string[], findings: string[]][] = [
     'a job that cannot be read',
     [
       "update deliveries set state = 'queued' where state = 'sent'",
-      "insert into jobs (job_key, kind, payload_json, run_at, attempts) select 'deliver:' || delivery_id, 'deliver', '{\"deli', 1, 0 from deliveries where state = 'queued'",
+      "insert into jobs (job_key, kind, payload_json, run_at, attempts) select distinct 'deliver:' || route_key, 'deliver', '{\"deli', 1, 0 from deliveries where state = 'queued'",
     ],
     ['unreadable-jobs-payload-json'],
   ],

@@ -4,7 +4,8 @@ import { acceptMessage } from './messages/accept-message.ts';
 import { advanceExchange } from './exchange/advance-exchange.ts';
 import { announceSpawn } from './spawn/announce-spawn.ts';
 import type { RunContext, RunServices } from './context.ts';
-import { deliver } from './delivery/deliver.ts';
+import { createChannelCalls } from './delivery/channel-calls.ts';
+import { deliver, type DeliveryContext } from './delivery/deliver.ts';
 import { createJobRunner } from './job-runner.ts';
 import { listAgents } from './sessions/list-agents.ts';
 import { listSessions } from './sessions/list-sessions.ts';
@@ -57,7 +58,8 @@ export function createServices(context: RunContext): ServiceHost {
   const scheduler = createScheduler(context, { activeRuns, slots });
   const host: RunServices = { ...context, activeRuns, slots, watch, wakeScheduler: scheduler.wake };
   const { store, clock, logger } = context;
-  const handlers = jobHandlers(host);
+  const channelCalls = createChannelCalls();
+  const handlers = jobHandlers({ ...host, channelCalls });
   const jobs =
     store.shared?.createJobRunner(handlers) ?? createJobRunner({ store, clock, logger, handlers });
   const stopRelay = relayEvents(context);
@@ -84,7 +86,10 @@ export function createServices(context: RunContext): ServiceHost {
       await withinLimit(activeRuns.idle(), graceMs);
       for (const run of activeRuns.all()) run.abort('drain');
       await activeRuns.idle();
-      await jobs.stop();
+      const jobsEnded = jobs.stop();
+      await withinLimit(jobsEnded, graceMs);
+      channelCalls.stop();
+      await jobsEnded;
       watch.stop();
       stopRelay();
       endStopWatch();
@@ -116,11 +121,12 @@ function toServices(host: RunServices): Services {
   };
 }
 
-function jobHandlers(host: RunServices): Readonly<Record<string, JobHandler>> {
+function jobHandlers(host: RunServices & DeliveryContext): Readonly<Record<string, JobHandler>> {
   return {
     'advance-exchange': ({ exchangeId = '' }) => advanceExchange(host, exchangeId),
     'announce-spawn': ({ childKey = '' }) => announceSpawn(host, childKey),
-    deliver: ({ deliveryId = '' }) => deliver(host, deliveryId),
+    // a job of an earlier version names its one delivery, which then is a route of its own
+    deliver: ({ routeKey, deliveryId = '' }) => deliver(host, routeKey ?? deliveryId),
   };
 }
 

@@ -7,6 +7,7 @@ import { isOutcome } from '../core/run-state.ts';
 import type { RunRow } from '../store/rows.ts';
 import type { StoreSignal } from '../store/store.ts';
 import type { RunContext } from './context.ts';
+import { offerToOwnClients } from './delivery/deliver.ts';
 
 /** Ends that were told and are not told again; the oldest are forgotten. */
 const MAX_TOLD = 1000;
@@ -29,7 +30,7 @@ async function relay(
   { signal, told }: { signal: StoreSignal; told: Set<string> },
 ): Promise<void> {
   if (signal.type === 'run') return relayRun(context, { runId: signal.runId, told });
-  if (signal.type === 'delivery') return relayDelivery(context, signal.deliveryId);
+  if (signal.type === 'delivery') return offerToOwnClients(context, signal.deliveryId);
   if (signal.type !== 'session') return;
   context.events.emit({ type: 'session_changed', sessionKey: signal.sessionKey });
 }
@@ -65,11 +66,4 @@ function tellStart(context: RunContext, run: RunRow): void {
   const { runId, sessionKey, attempts } = run;
   const startedAt = run.startedAt ?? context.clock.now();
   context.events.emit({ type: 'started', runId, sessionKey, startedAt, attempt: attempts + 1 });
-}
-
-async function relayDelivery(context: RunContext, deliveryId: string): Promise<void> {
-  const row = await context.store.read((tx) => tx.deliveries.get(deliveryId));
-  const channel = row === undefined ? undefined : context.channels.get(row.channel);
-  if (row === undefined || channel?.reachesOwnClients !== true) return;
-  await channel.send({ ...row, to: row.routeTo });
 }

@@ -333,6 +333,8 @@ export interface DeliveryReads {
   ofText(textKey: string): Promise<DeliveryRow[]>;
   /** The oldest part of a route that is queued or under way: the one to go next. */
   headOfRoute(routeKey: string): Promise<DeliveryRow | undefined>;
+  /** True while the gateway of this boot id is among those of the store; where there is one gateway, no other is. */
+  senderLives(sender: string): Promise<boolean>;
   /** The newest part of a route, in whatever state. */
   lastOfRoute(routeKey: string): Promise<DeliveryRow | undefined>;
   /** Deliveries in one state strictly after `cursor`, newest first; `retrying` = queued and tried before. */

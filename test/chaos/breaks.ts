@@ -30,7 +30,7 @@ export function breakChannels(
   return adapters.map((adapter) => ({
     ...adapter,
     // Each attempt is a new effect to the chat service.
-    send: (part) => adapter.send({ ...part, idempotencyKey: randomUUID() }),
+    send: (part, signal) => adapter.send({ ...part, idempotencyKey: randomUUID() }, signal),
   }));
 }
 

@@ -1,84 +1,210 @@
-/** Handing one part of the outbox to its channel (A19). */
-import type { SendOutcome } from '../../channels/channel.ts';
+/** Handing the outbox to its channels, chat by chat and part by part (A19). */
+import type { ChannelAdapter, OutgoingPart, SendOutcome } from '../../channels/channel.ts';
+import {
+  type ChannelTraits,
+  type DeliveryCourse,
+  type DeliveryEvent,
+  deliveryStep,
+  type DeliveryStep,
+  nextDelivery,
+} from '../../core/delivery-state.ts';
+import { GatewayError } from '../../protocol/errors.ts';
 import type { DeliveryRow } from '../../store/rows.ts';
+import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
+import { backoffMs } from '../../util/backoff.ts';
 import type { RunContext } from '../context.ts';
-import { mustHoldLease } from '../runs/lease.ts';
+import { type CallEnd, callLimitOf, type ChannelCalls } from './channel-calls.ts';
+import { followRoute, holdRestOfText } from './route.ts';
 
-/** Delays before the second and each further attempt, in milliseconds; then `failed`, kept on the desk. */
-const RETRY_DELAYS_MS = [1000, 5000, 30_000, 120_000, 600_000, 3_600_000];
+export interface DeliveryContext extends RunContext {
+  channelCalls: ChannelCalls;
+}
+
+/** Before a look at a chat that somebody else is handing a part to. */
+const LOOK_AGAIN_MS = 1000;
+/** More than a call of its limit takes: whoever began it is not at it any more. */
+const OVERDUE_MS = 30_000;
+/** Half a minute in all; after that it counts as interrupted. */
+const MAX_BOOKINGS = 5;
 
 /**
- * Handles the job `deliver`. `sending` is committed before the call: after a crash in between the part
- * is sent again when the channel is idempotent, else it is `unknown` and never sent twice on its own.
+ * Handles the job of one chat: hands over its oldest open part, and has the job done again while there
+ * are more. `sending` is committed before the call, and the outcome after it.
  */
-export async function deliver(context: RunContext, deliveryId: string): Promise<void> {
-  const row = await begin(context, deliveryId);
-  if (row === undefined) return;
-  const outcome = await send(context, row);
-  await book(context, { row, outcome });
+export async function deliver(context: DeliveryContext, routeKey: string): Promise<void> {
+  const { channelCalls } = context;
+  const isMine = channelCalls.take(routeKey);
+  try {
+    const due = await begin(context, { routeKey, isMine });
+    if (due === undefined) return;
+    const { row, step } = due;
+    if (step === 'hand_over') await settle(context, { row, event: await handOver(context, row) });
+    else if (step === 'read_back')
+      await settle(context, { row, event: await lookAt(context, row) });
+    else logEnd(context, row);
+  } finally {
+    if (isMine) channelCalls.leave(routeKey);
+  }
 }
 
-function begin(context: RunContext, deliveryId: string): Promise<DeliveryRow | undefined> {
+interface Due {
+  row: DeliveryRow;
+  step: DeliveryStep;
+}
+
+function begin(
+  context: DeliveryContext,
+  { routeKey, isMine }: { routeKey: string; isMine: boolean },
+): Promise<Due | undefined> {
   return context.store.write('delivery-sending', async (tx) => {
-    const row = await tx.deliveries.get(deliveryId);
-    const isInterrupted = row?.state === 'sending';
-    if (row === undefined || !(isInterrupted || row.state === 'queued')) {
-      await tx.jobs.remove(`deliver:${deliveryId}`);
+    const head = await tx.deliveries.headOfRoute(routeKey);
+    if (head === undefined || !isMine || (await isUnderWay(tx, context, head))) {
+      await followRoute(tx, routeKey, head === undefined ? undefined : tx.now + LOOK_AGAIN_MS);
       return undefined;
     }
-    if (isInterrupted && context.channels.get(row.channel)?.idempotent !== true) {
-      const reason = 'the gateway died while it was being sent; not sent again on its own';
-      await tx.deliveries.update(deliveryId, { state: 'unknown', reason, updatedAt: tx.now });
-      await tx.jobs.remove(`deliver:${deliveryId}`);
-      return undefined;
-    }
-    const attempts = row.attempts + 1;
-    await tx.deliveries.update(deliveryId, { state: 'sending', attempts, updatedAt: tx.now });
-    return { ...row, attempts };
+    const at = { now: tx.now, traits: traitsOf(context.channels.get(head.channel)) };
+    let row = head;
+    const move = (type: 'interrupted' | 'begin' | 'give_up'): void => {
+      const next = must(nextDelivery(row, { type }, at), `delivery ${row.deliveryId}: no ${type}`);
+      row = { ...row, ...next };
+    };
+    if (row.state === 'sending') move('interrupted');
+    const step = deliveryStep(row, at);
+    if (step === 'hand_over') move('begin');
+    if (step === 'give_up') move('give_up');
+    const sender = row.state === 'sending' ? context.bootId : null;
+    if (row !== head) await tx.deliveries.update(row.deliveryId, changesOf(row, sender, tx.now));
+    if (step === 'wait' || row.state !== 'sending') await followRoute(tx, routeKey);
+    if (row.state === 'unknown') tx.signal({ type: 'delivery', deliveryId: row.deliveryId });
+    return step === 'wait' ? undefined : { row, step };
   });
 }
 
-async function send(context: RunContext, row: DeliveryRow): Promise<SendOutcome> {
+/** True while another gateway that is alive hands the part over. */
+async function isUnderWay(
+  tx: WriteTx,
+  context: DeliveryContext,
+  { state, sender, sendingAt, channel }: DeliveryRow,
+): Promise<boolean> {
+  if (state !== 'sending' || sender === null || sender === context.bootId) return false;
+  const limitMs = callLimitOf(context.channels.get(channel)) + OVERDUE_MS;
+  if (tx.now > (sendingAt ?? 0) + limitMs) return false;
+  return tx.deliveries.senderLives(sender);
+}
+
+async function handOver(context: DeliveryContext, row: DeliveryRow): Promise<DeliveryEvent> {
   const channel = context.channels.get(row.channel);
   if (channel === undefined) {
-    return { status: 'failed', reason: `no channel ${row.channel} is set up here` };
+    return { type: 'failed', reason: `no channel ${row.channel} is set up here` };
   }
-  mustHoldLease(context.store);
-  return channel.send({
-    idempotencyKey: row.idempotencyKey,
-    sessionKey: row.sessionKey,
-    runId: row.runId,
-    to: row.routeTo,
-    accountId: row.accountId,
-    threadId: row.threadId,
-    text: row.text,
+  if (context.store.shared?.holdsLease() === false) {
+    return { type: 'refused', reason: 'this gateway had lost touch with the database' };
+  }
+  const end = await context.channelCalls.call(callLimitOf(channel), (signal) =>
+    channel.send(partOf(row), signal),
+  );
+  return toEvent(end);
+}
+
+function toEvent(end: CallEnd<SendOutcome>): DeliveryEvent {
+  if (end.type !== 'answered') return { type: 'unclear', reason: end.reason };
+  const { answer } = end;
+  switch (answer.status) {
+    case 'sent':
+      return { type: 'sent', messageId: answer.messageId };
+    case 'retry':
+      return { type: 'refused', reason: answer.reason };
+    case 'failed':
+      return { type: 'failed', reason: answer.reason };
+    case 'unclear':
+      return { type: 'unclear', reason: answer.reason };
+  }
+}
+
+async function lookAt(context: DeliveryContext, row: DeliveryRow): Promise<DeliveryEvent> {
+  const channel = context.channels.get(row.channel);
+  const end = await context.channelCalls.call(
+    callLimitOf(channel),
+    async (signal) => (await channel?.readBack?.(partOf(row), signal)) ?? 'unknown',
+  );
+  if (end.type !== 'answered') return { type: 'look_failed', reason: end.reason };
+  const told = { sent: 'found', 'not-sent': 'not_found', unknown: 'not_told' } as const;
+  return { type: told[end.answer] };
+}
+
+interface Handled {
+  row: DeliveryRow;
+  event: DeliveryEvent;
+}
+
+/** Books it, again and again while the store refuses: what is known of a chat is not to be forgotten. */
+async function settle(context: DeliveryContext, handled: Handled): Promise<void> {
+  for (let failures = 0; ; failures += 1) {
+    try {
+      return logEnd(context, await book(context, handled));
+    } catch (error) {
+      const isPassing = error instanceof GatewayError && error.code === 'unavailable';
+      if (!isPassing || failures >= MAX_BOOKINGS) throw error;
+      await context.channelCalls.pause(backoffMs(failures));
+    }
+  }
+}
+
+/** Books what became of it, unless somebody else has settled it meanwhile. */
+function book(context: DeliveryContext, { row, event }: Handled): Promise<DeliveryRow> {
+  const { deliveryId, routeKey, state, handovers } = row;
+  return context.store.write('delivery-booked', async (tx) => {
+    const before = await tx.deliveries.get(deliveryId);
+    const at = { now: tx.now, traits: traitsOf(context.channels.get(row.channel)) };
+    const isSame = before?.state === state && before.handovers === handovers;
+    const next = isSame ? nextDelivery(before, event, at) : undefined;
+    if (next !== undefined) {
+      await tx.deliveries.update(deliveryId, changesOf(next, null, tx.now));
+      if (next.state === 'failed') await holdRestOfText(tx, row, at.traits);
+      if (next.state !== 'queued') tx.signal({ type: 'delivery', deliveryId });
+    }
+    await followRoute(tx, routeKey);
+    return { ...row, ...next };
   });
 }
 
-function book(
-  context: RunContext,
-  { row, outcome }: { row: DeliveryRow; outcome: SendOutcome },
-): Promise<void> {
-  const { deliveryId } = row;
-  return context.store.write('delivery-booked', async (tx) => {
-    const jobKey = `deliver:${deliveryId}`;
-    const delayMs = RETRY_DELAYS_MS[row.attempts - 1];
-    if (outcome.status === 'retry' && delayMs !== undefined) {
-      await tx.deliveries.update(deliveryId, {
-        state: 'queued',
-        reason: outcome.reason,
-        updatedAt: tx.now,
-      });
-      await tx.jobs.retry(jobKey, { error: outcome.reason, runAt: tx.now + delayMs });
-      return;
-    }
-    const reason = outcome.status === 'sent' ? null : outcome.reason;
-    const state = outcome.status === 'sent' ? 'sent' : 'failed';
-    await tx.deliveries.update(deliveryId, { state, reason, updatedAt: tx.now });
-    await tx.jobs.remove(jobKey);
-    if (state === 'sent') tx.signal({ type: 'delivery', deliveryId });
-    if (state === 'failed')
-      context.logger.warn({ deliveryId, reason: must(reason, 'reason') }, 'delivery failed');
-  });
+/** What is for the desk now is in the log. */
+function logEnd({ logger }: RunContext, { deliveryId, state, reason }: DeliveryRow): void {
+  if (state === 'failed' || state === 'unknown')
+    logger.warn({ deliveryId, reason }, `delivery ${state}`);
+}
+
+/** Offers a part that was sent by another gateway to the clients of this one. */
+export async function offerToOwnClients(context: RunContext, deliveryId: string): Promise<void> {
+  const row = await context.store.read((tx) => tx.deliveries.get(deliveryId));
+  const channel = row === undefined ? undefined : context.channels.get(row.channel);
+  if (row?.state !== 'sent' || channel?.reachesOwnClients !== true) return;
+  await channel.send(partOf(row), new AbortController().signal);
+}
+
+/** Returns what a channel promises; one that is not set up promises nothing. */
+export function traitsOf(channel: ChannelAdapter | undefined): ChannelTraits {
+  return {
+    idempotent: channel?.idempotent === true,
+    idempotencyWindowMs: channel?.idempotencyWindowMs,
+    canReadBack: channel?.readBack !== undefined,
+    callLimitMs: callLimitOf(channel),
+  };
+}
+
+/** Returns the columns that a step in the life of a part moves. */
+export function changesOf(
+  { state, attempts, handovers, sendingAt, unclearSince, ...rest }: DeliveryCourse,
+  sender: string | null,
+  updatedAt: number,
+) {
+  const { nextAttemptAt, reason, messageId, sentAt } = rest;
+  const course = { state, attempts, handovers, sendingAt, unclearSince };
+  return { ...course, nextAttemptAt, reason, messageId, sentAt, sender, updatedAt };
+}
+
+function partOf(row: DeliveryRow): OutgoingPart {
+  const { idempotencyKey, sessionKey, runId, routeTo: to, accountId, threadId, text } = row;
+  return { idempotencyKey, sessionKey, runId, to, accountId, threadId, text };
 }

@@ -12,13 +12,14 @@ import type { DeliveryRow, SessionRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { RunContext } from '../context.ts';
 import { type RowPlace, unreadableReporter } from '../unreadable-rows.ts';
+import { addRouteJob } from './route.ts';
 
 /** Longest part on a channel that says nothing of its own limit. */
 const DEFAULT_PART_LENGTH = 4000;
 
 export interface OutgoingText {
-  /** the session whose chat receives it; its send policy decides */
-  session: SessionRow;
+  /** the session whose chat receives it; its send policy decides. Undefined = none is known */
+  session: SessionRow | undefined;
   route: Route | undefined;
   runId: string | null;
   text: string;
@@ -26,6 +27,8 @@ export interface OutgoingText {
   key: string;
   /** set when something else keeps it from a chat, e.g. a stopped child */
   suppressedBy?: string;
+  /** what the key stands for, where a caller has chosen it */
+  contentHash?: string;
 }
 
 /** Returns where a session's chat is: its last route, else the chat that its key names (B5.5). */
@@ -70,67 +73,86 @@ export function sendPolicyOf(
 }
 
 /**
- * Adds the parts of a text to the outbox in the caller's transaction. Silence adds nothing; a text
- * that may not or cannot go out is recorded `suppressed` with the reason.
+ * Adds the parts of a text to the outbox in the caller's transaction, once per key, and returns those
+ * that it added. Silence adds nothing; a text that may not or cannot go out is recorded `suppressed`
+ * with the reason.
  */
 export async function putOutgoing(
   tx: WriteTx,
   context: RunContext,
   outgoing: OutgoingText,
-): Promise<void> {
+): Promise<DeliveryRow[]> {
   const visible = visibleText(outgoing.text);
-  if (visible.silent) return;
-  const { route } = outgoing;
+  if (visible.silent || (await tx.deliveries.get(partIdOf(outgoing.key, 0))) !== undefined)
+    return [];
   const reason = suppressionOf(context, outgoing);
-  const channel = isChatRoute(route) ? route.channel : 'unknown';
-  const maxLength = context.channels.get(channel)?.maxPartLength ?? DEFAULT_PART_LENGTH;
-  const routeKey = routeKeyOf({ ...route, channel });
-  const last = await tx.deliveries.lastOfRoute(routeKey);
-  for (const [index, text] of splitText(visible.text, maxLength).entries()) {
-    const row: DeliveryRow = {
-      deliveryId: `${outgoing.key}:${index}`,
-      idempotencyKey: `${outgoing.key}:${index}`,
-      sessionKey: outgoing.session.key,
-      channel,
-      routeTo: route?.to ?? null,
-      accountId: route?.accountId ?? null,
-      threadId: route?.threadId ?? null,
-      runId: outgoing.runId,
-      routeKey,
-      routeSeq: (last?.routeSeq ?? 0) + index + 1,
-      textKey: outgoing.key,
-      part: index,
-      text,
-      state: reason === undefined ? 'queued' : 'suppressed',
-      reason: reason ?? null,
-      attempts: 0,
-      handovers: 0,
-      sender: null,
-      sendingAt: null,
-      unclearSince: null,
-      nextAttemptAt: tx.now,
-      messageId: null,
-      sentAt: null,
-      contentHash: null,
-      createdAt: tx.now,
-      updatedAt: tx.now,
-    };
-    const isNew = await tx.deliveries.insert(row);
-    if (!isNew || reason !== undefined) continue;
-    await tx.jobs.add({
-      jobKey: `deliver:${row.deliveryId}`,
-      kind: 'deliver',
-      payloadJson: JSON.stringify({ deliveryId: row.deliveryId }),
-      runAt: tx.now,
-    });
-    tx.signal({ type: 'job' });
-  }
+  const route: Route = isChatRoute(outgoing.route) ? outgoing.route : { channel: 'unknown' };
+  const maxLength = context.channels.get(route.channel)?.maxPartLength ?? DEFAULT_PART_LENGTH;
+  const routeKey = routeKeyOf(route);
+  // What never goes out has no place in the order of its chat.
+  const last = reason === undefined ? await tx.deliveries.lastOfRoute(routeKey) : undefined;
+  const isFirst = (await tx.deliveries.headOfRoute(routeKey)) === undefined;
+  const rows = splitText(visible.text, maxLength).map((text, part): DeliveryRow => ({
+    ...newPart(tx.now, { outgoing, route, routeKey, part }),
+    routeSeq: reason === undefined ? (last?.routeSeq ?? 0) + part + 1 : 0,
+    text,
+    state: reason === undefined ? 'queued' : 'suppressed',
+    reason: reason ?? null,
+  }));
+  for (const row of rows) await tx.deliveries.insert(row);
+  // Where parts are open their job is there, and may be at one of them.
+  if (reason === undefined && isFirst) await addRouteJob(tx, routeKey, tx.now);
+  return rows;
+}
+
+/** Returns the name of a part of the text that this key names. */
+export function partIdOf(key: string, part: number): string {
+  return `${key}:${part}`;
+}
+
+function newPart(
+  now: number,
+  {
+    outgoing: { key, session, runId, contentHash },
+    route,
+    routeKey,
+    part,
+  }: { outgoing: OutgoingText; route: Route; routeKey: string; part: number },
+): Omit<DeliveryRow, 'routeSeq' | 'text' | 'state' | 'reason'> {
+  const id = partIdOf(key, part);
+  return {
+    deliveryId: id,
+    idempotencyKey: id,
+    sessionKey: session?.key ?? '',
+    channel: route.channel,
+    routeTo: route.to ?? null,
+    accountId: route.accountId ?? null,
+    threadId: route.threadId ?? null,
+    runId,
+    routeKey,
+    textKey: key,
+    part,
+    attempts: 0,
+    handovers: 0,
+    sender: null,
+    sendingAt: null,
+    unclearSince: null,
+    nextAttemptAt: now,
+    messageId: null,
+    sentAt: null,
+    contentHash: contentHash ?? null,
+    createdAt: now,
+    updatedAt: now,
+  };
 }
 
 function suppressionOf(context: RunContext, outgoing: OutgoingText): string | undefined {
   if (outgoing.suppressedBy !== undefined) return outgoing.suppressedBy;
   if (!isChatRoute(outgoing.route)) return 'no_route';
-  return sendPolicyOf(context.config(), outgoing.session).allowed ? undefined : 'send_policy';
+  const { session } = outgoing;
+  // Without a session the caller has judged it by the rules, see `sendDirect`.
+  if (session === undefined) return undefined;
+  return sendPolicyOf(context.config(), session).allowed ? undefined : 'send_policy';
 }
 
 function routeWith(

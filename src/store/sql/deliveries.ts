@@ -59,6 +59,10 @@ const LAST_OF_ROUTE = defineQuery((db, p: { routeKey: string }) =>
     .limit(1),
 );
 
+const GATEWAY = defineQuery((db, p: { id: string }) =>
+  db.selectFrom('gateways').select('id').where('id', '=', p.id),
+);
+
 type Position = DeliveryCursor & { limit: number };
 
 /** Sorts after every row, so that the first page is asked like any other. */
@@ -127,6 +131,10 @@ export class SqlDeliveries implements DeliveryWrites {
 
   headOfRoute(routeKey: string): Promise<DeliveryRow | undefined> {
     return this.#unit.first(HEAD_OF_ROUTE, { routeKey });
+  }
+
+  async senderLives(sender: string): Promise<boolean> {
+    return (await this.#unit.first(GATEWAY, { id: sender })) !== undefined;
   }
 
   lastOfRoute(routeKey: string): Promise<DeliveryRow | undefined> {

@@ -6,7 +6,7 @@ type FollowUp = 'advance-exchange' | 'announce-spawn' | 'deliver';
 const SUBJECT: Readonly<Record<FollowUp, string>> = {
   'advance-exchange': 'exchangeId',
   'announce-spawn': 'childKey',
-  deliver: 'deliveryId',
+  deliver: 'routeKey',
 };
 
 /** The job that the units of the use cases add, under the same key. */
@@ -98,11 +98,11 @@ export const FOLLOW_UP_CHECKS: readonly Check[] = [
   {
     name: 'delivery-job',
     rule: 'a text is to go out and nothing sends it; its job is added again',
-    find: `select d.delivery_id from deliveries d where d.state in ('queued', 'sending')
-      and ${hasNoJob('deliver', 'd.delivery_id')}`,
-    heal: ({ delivery_id: id }, now) => [addJob('deliver', id, now)],
+    find: `select d.delivery_id, d.route_key from deliveries d where d.state in ('queued', 'sending')
+      and ${hasNoJob('deliver', 'd.route_key')}`,
+    heal: ({ route_key: route }, now) => [addJob('deliver', route, now)],
   },
   nowhere('advance-exchange', 'exchanges', 'exchange_id'),
   nowhere('announce-spawn', 'spawns', 'child_key'),
-  nowhere('deliver', 'deliveries', 'delivery_id'),
+  nowhere('deliver', 'deliveries', 'route_key'),
 ];
