@@ -34,12 +34,16 @@ export function taskContext(context: { requesterKey: string; label: string | nul
 export function exchangeTurnContext(context: {
   role: 'requester' | 'target';
   requesterKey: string;
+  requesterChannel: string | undefined;
   targetKey: string;
+  targetChannel: string | undefined;
   turn: number;
   maxTurns: number;
 }): string {
   const peer = context.role === 'requester' ? context.targetKey : context.requesterKey;
-  return `[Agent-to-agent reply step: turn ${context.turn} of ${context.maxTurns}. You are the ${context.role} (requester ${context.requesterKey}, target ${context.targetKey}); ${peer} says the text below. Your reply goes to it alone. Answer exactly REPLY_SKIP to end the exchange.]`;
+  const requester = sideOf(context.requesterKey, context.requesterChannel);
+  const target = sideOf(context.targetKey, context.targetChannel);
+  return `[Agent-to-agent reply step: turn ${context.turn} of ${context.maxTurns}. You are the ${context.role} (requester ${requester}, target ${target}); ${peer} says the text below. Your reply goes to it alone. Answer exactly REPLY_SKIP to end the exchange.]`;
 }
 
 /** Returns the whole prompt of an exchange's announce turn (B5.5). */

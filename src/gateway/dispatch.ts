@@ -70,6 +70,8 @@ function createHandlers({
     'runs.list': (query) => services.listRuns(query),
     'runs.wait': (wait, { signal }) => services.waitForRuns({ ...wait, signal }),
     'runs.stop': (stop) => services.stopRuns(stop),
+    'exchanges.get': (query) => services.getExchange(query),
+    'exchanges.list': (query) => services.listExchanges(query),
     'chat.abort': async ({ sessionKey, runId }) => {
       const { runIds } = await services.stopRuns({ sessionKey, runId, queued: true });
       return { ok: true, aborted: runIds.length > 0, runIds };

@@ -61,6 +61,8 @@ export class PlayedServices {
     },
     listRuns: async (query) =>
       this.#note('runs.list', query, { runs: [], count: 0, limitApplied: 50, hasMore: false }),
+    getExchange: notPlayed,
+    listExchanges: notPlayed,
   };
 
   end(runId: string, answer: Partial<RunWaitAnswer> = {}): void {

@@ -120,6 +120,17 @@ export const runsStopParams = z
     path: ['sessionKey'],
     message: 'give exactly one of sessionKey and runId',
   });
+export const exchangesGetParams = z
+  .strictObject({ exchangeId: runId.exactOptional(), runId: runId.exactOptional() })
+  .refine((given) => (given.exchangeId === undefined) !== (given.runId === undefined), {
+    path: ['exchangeId'],
+    message: 'give exactly one of exchangeId and runId',
+  });
+export const exchangesListParams = z.strictObject({
+  sessionKey: key,
+  limit: count,
+  cursor: atMost(CURSOR_MAX).exactOptional(),
+});
 export const chatAbortParams = z.strictObject({ sessionKey: key, runId: runId.exactOptional() });
 
 export const toolsInvokeParams = z.strictObject({

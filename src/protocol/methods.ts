@@ -27,6 +27,8 @@ export const METHODS = {
   'runs.list': { scope: 'operator.read', params: params.runsListParams, isWork: false },
   'runs.wait': { scope: 'operator.read', params: params.runsWaitParams, isWork: false },
   'runs.stop': { scope: 'operator.write', params: params.runsStopParams, isWork: true },
+  'exchanges.get': { scope: 'operator.read', params: params.exchangesGetParams, isWork: false },
+  'exchanges.list': { scope: 'operator.read', params: params.exchangesListParams, isWork: false },
   'chat.abort': { scope: 'operator.write', params: params.chatAbortParams, isWork: true },
   'agents.list': { scope: 'operator.read', params: params.noParams, isWork: false },
   'tools.invoke': { scope: 'operator.write', params: params.toolsInvokeParams, isWork: true },

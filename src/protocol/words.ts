@@ -77,6 +77,31 @@ export const EXCHANGE_END_REASONS = [
 ] as const;
 export type ExchangeEndReason = (typeof EXCHANGE_END_REASONS)[number];
 
+/** Where an exchange is (A10). */
+export type ExchangeState =
+  /** the primary run has not ended */
+  | 'primary'
+  /** the next turn is due */
+  | 'due'
+  /** a turn is queued or running */
+  | 'turn'
+  /** the announce turn is queued or running */
+  | 'announce'
+  | 'done';
+
+export const NO_ANNOUNCE_REASONS = [
+  'no_reply',
+  'no_route',
+  'no_channel',
+  'no_runtime',
+  'session_gone',
+  'session_archived',
+  'stopped',
+  'superseded',
+] as const;
+/** Why an exchange has no announce turn: its words could go nowhere (A10). */
+export type NoAnnounceReason = (typeof NO_ANNOUNCE_REASONS)[number];
+
 /** How a child's outcome reaches its requester (A18). */
 export const ANNOUNCE_MODES = ['post', 'relay', 'template', 'silent'] as const;
 export type AnnounceMode = (typeof ANNOUNCE_MODES)[number];

@@ -2,6 +2,7 @@
 import { createActiveRuns } from './runs/active-runs.ts';
 import { acceptMessage } from './messages/accept-message.ts';
 import { advanceExchange } from './exchange/advance-exchange.ts';
+import { getExchange, listExchanges } from './exchange/read-exchanges.ts';
 import { announceSpawn } from './spawn/announce-spawn.ts';
 import type { RunContext, RunServices } from './context.ts';
 import { createChannelCalls } from './delivery/channel-calls.ts';
@@ -110,6 +111,8 @@ function toServices(host: RunServices): Services {
     stopRuns: (stop) => stopAsOperator(host, stop),
     getRun: (runId) => getRun(host, runId),
     listRuns: (query) => listRuns(host, query),
+    getExchange: (query) => getExchange(host, query),
+    listExchanges: (query) => listExchanges(host, query),
     acceptMessage: (caller, request) => acceptMessage(host, caller, request),
     waitForRun: (runId, options) => waitForRun(host, { runId, ...options }),
     listAllSessions: (query) => listAllSessions(host, query),

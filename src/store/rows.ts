@@ -7,6 +7,8 @@ import type {
   ChatType,
   DeliveryState,
   ExchangeEndReason,
+  ExchangeState,
+  NoAnnounceReason,
   QueueDrop,
   QueueMode,
   RunClass,
@@ -267,17 +269,6 @@ export interface WaitRow {
   endedAt: number | null;
 }
 
-export type ExchangeState =
-  /** the primary run has not ended */
-  | 'primary'
-  /** the next turn is due */
-  | 'due'
-  /** a turn is queued or running */
-  | 'turn'
-  /** the announce turn is queued or running */
-  | 'announce'
-  | 'done';
-
 /** An agent-to-agent loop after a `sessions_send` (A10). */
 export interface ExchangeRow {
   /** is the runId of the primary run */
@@ -298,6 +289,8 @@ export interface ExchangeRow {
   endReason: ExchangeEndReason | null;
   /** what went wrong, for `error` */
   endDetail: string | null;
+  /** why there is no announce turn, null = there is one, or it is not decided yet */
+  noAnnounce: NoAnnounceReason | null;
   createdAt: number;
   endedAt: number | null;
 }

@@ -295,6 +295,11 @@ export interface WaitWrites extends WaitReads {
   endOfRun(waiterRunId: string, at: number): Promise<void>;
 }
 
+/** A page position in newest-first order. */
+export interface ExchangeCursor {
+  createdAt: number;
+  exchangeId: string;
+}
 export interface ExchangeReads {
   get(exchangeId: string): Promise<ExchangeRow | undefined>;
   /** Exchanges in state `due` that wait for the end of this run. */
@@ -303,6 +308,12 @@ export interface ExchangeReads {
   openOfPair(a: string, b: string): Promise<ExchangeRow[]>;
   /** Exchanges of a session, on either side, that have not ended. */
   openOf(sessionKey: string): Promise<ExchangeRow[]>;
+  /** Exchanges of a session, on either side, strictly after `cursor`, newest first. */
+  pageOf(query: {
+    sessionKey: string;
+    cursor: ExchangeCursor | undefined;
+    limit: number;
+  }): Promise<ExchangeRow[]>;
 }
 export interface ExchangeWrites extends ExchangeReads {
   insert(row: ExchangeRow): Promise<void>;

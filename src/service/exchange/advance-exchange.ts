@@ -1,14 +1,17 @@
 /** One step of an exchange: queues the next turn, the announce turn, or ends it (A10). */
-import { nextSpeaker } from '../../core/exchange.ts';
-import { loopRefusal } from '../../core/loops.ts';
+import { moveExchange } from '../../core/exchange.ts';
+import { announceRunId, turnRunId } from '../../core/exchange-runs.ts';
 import { EXCHANGE_ANNOUNCE_TEXT } from '../../core/prompts.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import type { Provenance } from '../../protocol/message.ts';
 import type { ExchangeRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
+import { must } from '../../util/assert.ts';
 import { acceptRun } from '../runs/accept-run.ts';
 import type { RunContext } from '../context.ts';
-import { isChatRoute, routeOf } from '../delivery/outbox.ts';
+import { routeOf } from '../delivery/outbox.ts';
+import { applyMove } from './apply-move.ts';
+import { nextSides, noAnnounceOf, turnObstacleOf } from './exchange-obstacles.ts';
 
 /** Handles the job `advance-exchange`: the step and the end of the job are one transaction. */
 export function advanceExchange(context: RunContext, exchangeId: string): Promise<void> {
@@ -16,45 +19,33 @@ export function advanceExchange(context: RunContext, exchangeId: string): Promis
     await tx.jobs.remove(`advance-exchange:${exchangeId}`);
     const exchange = await tx.exchanges.get(exchangeId);
     if (exchange?.state !== 'due') return;
-    if (exchange.endReason !== null) return announce(tx, context, exchange);
-    const requesterRun = await tx.runs.get(exchange.requesterRunId);
-    // The end of that run adds this job again.
-    if (requesterRun !== undefined && !isOutcome(requesterRun.state)) return;
-    const stopped = await turn(tx, context, exchange);
-    if (stopped === undefined) return;
-    const ended = { endReason: 'error' as const, endDetail: stopped };
-    await tx.exchanges.update(exchangeId, ended);
-    await announce(tx, context, { ...exchange, ...ended });
+    const move = moveExchange(exchange, {
+      type: 'advance',
+      hasRequesterRunEnded: await hasEnded(tx, exchange.requesterRunId),
+      turnObstacle: await turnObstacleOf(tx, context, exchange),
+      noAnnounce: await noAnnounceOf(tx, context, exchange),
+    });
+    if (move === undefined) return;
+    if (move.follow === 'turn') await queueTurn(tx, context, exchange);
+    if (move.follow === 'announce') await queueAnnounce(tx, context, exchange);
+    await applyMove(tx, exchangeId, move);
   });
 }
 
-/** Queues the next reply-back turn; returns why not when a limit stops it. */
-async function turn(
-  tx: WriteTx,
-  context: RunContext,
-  exchange: ExchangeRow,
-): Promise<string | undefined> {
-  const { exchangeId, requesterKey, targetKey, rootRunId } = exchange;
-  const isRequester = nextSpeaker(exchange.turns) === 'requester';
-  const speakerKey = isRequester ? requesterKey : targetKey;
-  const sourceSessionKey = isRequester ? targetKey : requesterKey;
-  const hops = exchange.hops + 1;
-  const refusal = loopRefusal(
-    { from: sourceSessionKey, to: speakerKey, rootRunId },
-    {
-      limits: context.config().session.agentToAgent,
-      // Edges count primary messages only (A11).
-      counts: { hops, edgeRepeats: 0, messages: await tx.inputs.countUnderRoot(rootRunId) },
-    },
-  );
-  if (refusal !== undefined) return refusal;
-  if ((await tx.sessions.get(speakerKey)) === undefined) return `session ${speakerKey} is gone`;
+async function hasEnded(tx: WriteTx, runId: string): Promise<boolean> {
+  const run = await tx.runs.get(runId);
+  return run === undefined || isOutcome(run.state);
+}
+
+async function queueTurn(tx: WriteTx, context: RunContext, exchange: ExchangeRow): Promise<void> {
+  const { exchangeId, rootRunId } = exchange;
+  const { speakerKey, sourceKey, hops } = nextSides(exchange);
   await acceptRun(tx, {
-    runId: `${exchangeId}:turn:${exchange.turns + 1}`,
+    runId: turnRunId(exchangeId, exchange.turns + 1),
     sessionKey: speakerKey,
     kind: 'exchange',
     text: exchange.latestReply ?? '',
-    provenance: provenanceOf(exchange, { sourceSessionKey, hops }),
+    provenance: provenanceOf(exchange, { sourceSessionKey: sourceKey, hops }),
     purpose: 'exchange_turn',
     runClass: 'nested',
     rootRunId,
@@ -62,38 +53,33 @@ async function turn(
     exchangeId,
     timeoutMs: context.config().agents.defaults.timeoutSeconds * 1000,
   });
-  await tx.exchanges.update(exchangeId, { state: 'turn', hops });
-  return undefined;
+  await tx.exchanges.update(exchangeId, { hops });
 }
 
-/** Queues the target's announce turn, or ends the exchange when its words could go nowhere. */
-async function announce(tx: WriteTx, context: RunContext, exchange: ExchangeRow): Promise<void> {
-  const { exchangeId, targetKey, rootRunId } = exchange;
-  const target = await tx.sessions.get(targetKey);
-  const route = target === undefined ? undefined : routeOf(target);
-  const isReachable = isChatRoute(route) && context.channels.has(route.channel);
-  if (!isReachable || exchange.firstReply === null) {
-    return tx.exchanges.update(exchangeId, { state: 'done', endedAt: tx.now });
-  }
+/** The announce is the target's: its words go to its chat. */
+async function queueAnnounce(
+  tx: WriteTx,
+  context: RunContext,
+  exchange: ExchangeRow,
+): Promise<void> {
+  const { exchangeId, requesterKey, targetKey, rootRunId, hops } = exchange;
+  const target = must(await tx.sessions.get(targetKey), `session ${targetKey} is gone`);
+  const route = must(routeOf(target), `session ${targetKey} has no chat`);
   await acceptRun(tx, {
-    runId: `${exchangeId}:announce`,
+    runId: announceRunId(exchangeId),
     sessionKey: targetKey,
     kind: 'prompt',
     text: EXCHANGE_ANNOUNCE_TEXT,
-    provenance: provenanceOf(exchange, {
-      sourceSessionKey: exchange.requesterKey,
-      hops: exchange.hops,
-    }),
+    provenance: provenanceOf(exchange, { sourceSessionKey: requesterKey, hops }),
     purpose: 'exchange_announce',
     runClass: 'nested',
     rootRunId,
-    hops: exchange.hops,
+    hops,
     exchangeId,
     deliver: true,
     route,
     timeoutMs: context.config().agents.defaults.timeoutSeconds * 1000,
   });
-  await tx.exchanges.update(exchangeId, { state: 'announce' });
 }
 
 function provenanceOf(

@@ -2,63 +2,77 @@
 import { findAgent } from '../../core/agents.ts';
 import type { SessionCaller } from '../../core/caller.ts';
 import type { SessionsSendArgs } from '../../protocol/tools/session-tools.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { RunRow, SessionRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { RunServices } from '../context.ts';
+import { noRuntimeText } from './exchange-obstacles.ts';
+import { supersedeExchanges } from './supersede-exchanges.ts';
+
+/** The message that may start an exchange. */
+export interface ExchangeOpening {
+  caller: SessionCaller;
+  session: SessionRow;
+  args: SessionsSendArgs;
+  runId: string;
+  rootRunId: string;
+  hops: number;
+}
+
+export interface OpenedExchange {
+  /** undefined when no exchange follows: the caller is no run */
+  exchangeId: string | undefined;
+  /** turns of older exchanges of the pair that now never begin */
+  withdrawn: RunRow[];
+}
 
 /**
- * Adds the exchange of a message between two agents and closes the older ones of the pair. Returns
- * its id, or undefined when no exchange follows: the caller is no run, or an end has no runtime.
+ * Adds the exchange of a message between two agents and closes the older ones of the pair. Where an end has no
+ * runtime the exchange is over at once, and says so.
  */
 export async function openExchange(
   tx: WriteTx,
   services: RunServices,
-  {
-    caller,
-    session,
-    args,
-    runId,
-    rootRunId,
-    hops,
-  }: {
-    caller: SessionCaller;
-    session: SessionRow;
-    args: SessionsSendArgs;
-    runId: string;
-    rootRunId: string;
-    hops: number;
-  },
-): Promise<string | undefined> {
-  const config = services.config();
-  const haveRuntime = [caller.agentId, session.agentId].every(
-    (agentId) => findAgent(config, agentId) !== undefined,
-  );
-  if (caller.run === undefined || !haveRuntime) return undefined;
-  for (const older of await tx.exchanges.openOfPair(caller.sessionKey, session.key)) {
-    await tx.exchanges.update(older.exchangeId, {
-      state: 'done',
-      endReason: older.endReason ?? 'superseded',
-      endedAt: tx.now,
-    });
-  }
-  const { maxPingPongTurns } = config.session.agentToAgent;
+  opening: ExchangeOpening,
+): Promise<OpenedExchange> {
+  const { caller, session, args, runId, rootRunId, hops } = opening;
+  if (caller.run === undefined) return { exchangeId: undefined, withdrawn: [] };
+  const pair = { requesterKey: caller.sessionKey, targetKey: session.key };
+  const withdrawn = await supersedeExchanges(tx, pair);
+  const { maxPingPongTurns } = services.config().session.agentToAgent;
+  const withoutRuntime = endWithoutRuntime(services, opening);
   await tx.exchanges.insert({
+    ...pair,
     exchangeId: runId,
-    requesterKey: caller.sessionKey,
-    targetKey: session.key,
     requesterRunId: caller.run.runId,
     rootRunId,
     hops,
-    state: 'primary',
     maxTurns: Math.min(args.maxTurns ?? maxPingPongTurns, maxPingPongTurns),
     turns: 0,
     requestText: args.message,
     firstReply: null,
     latestReply: null,
-    endReason: null,
-    endDetail: null,
     createdAt: tx.now,
-    endedAt: null,
+    ...(withoutRuntime === undefined
+      ? { state: 'primary', endReason: null, endDetail: null, noAnnounce: null, endedAt: null }
+      : {
+          state: 'done',
+          endReason: 'no_runtime',
+          endDetail: withoutRuntime,
+          noAnnounce: 'no_runtime',
+          endedAt: tx.now,
+        }),
   });
-  return runId;
+  return { exchangeId: runId, withdrawn };
+}
+
+function endWithoutRuntime(
+  services: RunServices,
+  { caller, session }: ExchangeOpening,
+): string | undefined {
+  const ends = [
+    { agentId: caller.agentId, key: caller.sessionKey },
+    { agentId: session.agentId, key: session.key },
+  ];
+  const missing = ends.find(({ agentId }) => findAgent(services.config(), agentId) === undefined);
+  return missing === undefined ? undefined : noRuntimeText(missing.agentId, missing.key);
 }

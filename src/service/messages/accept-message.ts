@@ -24,6 +24,7 @@ import { keySettings } from '../sessions/key-settings.ts';
 import { lookUpMain, lookUpSession, type LookUp } from '../sessions/look-up-session.ts';
 import { isChatRoute, routeOf, sendPolicyOf } from '../delivery/outbox.ts';
 import { ensureSession } from '../sessions/session-rows.ts';
+import { tellDropped } from '../runs/tell-dropped.ts';
 import { interruptWaits } from '../runs/wait-in-run.ts';
 import type { AcceptMessage, Accepted } from '../services.ts';
 import { queueMessage, type QueuedMessage } from './queue-message.ts';
@@ -114,22 +115,6 @@ async function queue(
   const { channel = 'webchat' } = givenRouteOf(request, session) ?? {};
   const settings = queueSettings(config, session, channel);
   return queueMessage(tx, { sessionKey: session.key, settings });
-}
-
-/** Rows say it already; this is for who watches. */
-function tellDropped({ events }: RunContext, dropped: readonly RunRow[]): void {
-  for (const { runId, sessionKey, error, endedAt } of dropped) {
-    events.emit({
-      type: 'ended',
-      runId,
-      sessionKey,
-      state: 'error',
-      reply: '',
-      error: error ?? '',
-      endedAt: endedAt ?? 0,
-      delivered: false,
-    });
-  }
 }
 
 async function earlierAcceptance(tx: WriteTx, runId: string): Promise<Accepted> {

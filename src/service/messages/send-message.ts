@@ -6,7 +6,7 @@ import { SEND_BLOCKED_TEXT } from '../../core/send-policy.ts';
 import { ERROR_CODES, toGatewayError } from '../../protocol/errors.ts';
 import type { Provenance } from '../../protocol/message.ts';
 import type { SessionsSendAnswer, SessionsSendArgs } from '../../protocol/tools/session-tools.ts';
-import type { InputRow, SessionRow } from '../../store/rows.ts';
+import type { InputRow, RunRow, SessionRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import {
   acceptNote,
@@ -26,6 +26,7 @@ import {
 } from '../sessions/resolve-target.ts';
 import { ensureSession } from '../sessions/session-rows.ts';
 import { lockCaller } from '../runs/lock-caller.ts';
+import { tellDropped } from '../runs/tell-dropped.ts';
 import { openExchange } from '../exchange/open-exchange.ts';
 import { openWait } from '../runs/wait-in-run.ts';
 import { awaitReply } from './await-reply.ts';
@@ -45,7 +46,14 @@ interface SendOrder {
 
 type Acceptance =
   | { type: 'refused'; status: 'error' | 'forbidden'; error: string }
-  | { type: 'accepted'; runId: string; sessionKey: string; shownKey: string };
+  | {
+      type: 'accepted';
+      runId: string;
+      sessionKey: string;
+      shownKey: string;
+      /** turns of older exchanges that it superseded before they began */
+      withdrawn: RunRow[];
+    };
 
 /** Accepts the message in one transaction, then waits as long as the caller asked. */
 export async function sendMessage(
@@ -57,6 +65,7 @@ export async function sendMessage(
   const accepted = await services.store.write('accept-send', (tx) => accept(tx, services, order));
   if (accepted.type === 'refused') return { status: accepted.status, error: accepted.error };
   const { runId, shownKey } = accepted;
+  tellDropped(services, accepted.withdrawn);
   const onlyAccepted = {
     runId,
     status: 'accepted',
@@ -190,7 +199,7 @@ async function write(
     await acceptNote(tx, { ...shared, ...keyed, inputId: runId, kind: 'note' });
     return acceptedAs(target, runId);
   }
-  const exchangeId = await openExchange(tx, services, {
+  const { exchangeId, withdrawn } = await openExchange(tx, services, {
     caller,
     session,
     args,
@@ -210,7 +219,7 @@ async function write(
     ...(exchangeId === undefined ? {} : { exchangeId }),
     timeoutMs: config.agents.defaults.timeoutSeconds * 1000,
   });
-  return acceptedAs(target, runId);
+  return { ...acceptedAs(target, runId), withdrawn };
 }
 
 async function openWaitOf(
@@ -261,8 +270,11 @@ async function provenanceOf(tx: WriteTx, order: SendOrder): Promise<Provenance> 
   };
 }
 
-function acceptedAs(target: ResolvedTarget, runId: string): Acceptance {
-  return { type: 'accepted', runId, sessionKey: target.key, shownKey: target.shownKey };
+function acceptedAs(
+  { key, shownKey }: ResolvedTarget,
+  runId: string,
+): Extract<Acceptance, { type: 'accepted' }> {
+  return { type: 'accepted', runId, sessionKey: key, shownKey, withdrawn: [] };
 }
 
 function refuse(status: 'error' | 'forbidden', error: string): Acceptance {

@@ -192,11 +192,16 @@ async function exchangePrompt(tx: ReadTx, run: RunRow): Promise<OwnPrompt> {
   const { requesterKey, targetKey, maxTurns } = exchange;
   if (run.purpose === 'exchange_turn') {
     const role = run.sessionKey === requesterKey ? 'requester' : 'target';
-    const turn = exchange.turns + 1;
-    return {
-      runId: run.runId,
-      prefix: exchangeTurnContext({ role, requesterKey, targetKey, turn, maxTurns }),
-    };
+    const prefix = exchangeTurnContext({
+      role,
+      requesterKey,
+      requesterChannel: await channelNameOf(tx, requesterKey),
+      targetKey,
+      targetChannel: await channelNameOf(tx, targetKey),
+      turn: exchange.turns + 1,
+      maxTurns,
+    });
+    return { runId: run.runId, prefix };
   }
   const replace = exchangeAnnouncePrompt({
     requesterKey,

@@ -3,6 +3,7 @@
  * descendants; below a run are the runs that its tool calls started, with what is below those, and
  * the turns of their exchanges.
  */
+import { currentRunId } from '../../core/exchange-runs.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import type { ExchangeRow, RunRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
@@ -40,8 +41,10 @@ class StopWalk {
     const waiting = await this.#runsOf(key);
     for (const run of queued ? waiting : waiting.slice(0, 1)) await this.addRun(run);
     for (const exchange of await this.#tx.exchanges.openOf(key)) {
-      // One whose first message waits in this lane goes on with that message.
       if (exchange.state !== 'primary') await this.#addExchange(exchange);
+      // What this session asked for is answered, and comes to nothing more here. One whose first message
+      // waits in this lane goes on with that message.
+      else if (exchange.requesterKey === key) this.exchanges.set(exchange.exchangeId, exchange);
     }
     await this.#addBelow(key);
   }
@@ -90,7 +93,7 @@ class StopWalk {
     const { exchangeId, state } = exchange;
     if (state === 'done' || this.exchanges.has(exchangeId)) return;
     this.exchanges.set(exchangeId, exchange);
-    const turn = await this.#tx.runs.get(turnIdOf(exchange));
+    const turn = await this.#tx.runs.get(currentRunId(exchange));
     if (turn !== undefined && !isOutcome(turn.state)) await this.addRun(turn);
   }
 
@@ -99,10 +102,4 @@ class StopWalk {
     this.#seen.add(name);
     return false;
   }
-}
-
-/** The run that an exchange is at. */
-function turnIdOf({ exchangeId, state, turns }: ExchangeRow): string {
-  if (state === 'primary') return exchangeId;
-  return state === 'announce' ? `${exchangeId}:announce` : `${exchangeId}:turn:${turns + 1}`;
 }

@@ -3,14 +3,17 @@
  * runs that are going are marked and can end in no other way, exchanges end. Whoever plays a marked
  * run is told after the commit; when the process dies first, the next claim ends it.
  */
+import { moveExchange } from '../../core/exchange.ts';
 import { moveRun, stoppedText } from '../../core/run-state.ts';
 import type { ExchangeRow, LaneRow, RunRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import type { RunServices } from '../context.ts';
+import { applyMove } from '../exchange/apply-move.ts';
 import { followSpawn } from '../spawn/follow-spawn.ts';
 import { closeRun } from './close-run.ts';
 import { collectStops, type StopTarget } from './collect-stops.ts';
+import { tellDropped } from './tell-dropped.ts';
 
 export interface StopOrder {
   /** `operator` or the key of the session that stops */
@@ -82,13 +85,9 @@ async function stopIn(tx: WriteTx, services: RunServices, order: StopOrder): Pro
   return stopping;
 }
 
-function endExchange(tx: WriteTx, { exchangeId, endReason }: ExchangeRow, by: string) {
-  return tx.exchanges.update(exchangeId, {
-    state: 'done',
-    endReason: endReason ?? 'error',
-    endDetail: stoppedText(by),
-    endedAt: tx.now,
-  });
+async function endExchange(tx: WriteTx, exchange: ExchangeRow, by: string): Promise<void> {
+  const move = moveExchange(exchange, { type: 'stopped', detail: stoppedText(by) });
+  if (move !== undefined) await applyMove(tx, exchange.exchangeId, move);
 }
 
 /** Ends a run that no lane is at: its message never enters the transcript, its requester is told. */
@@ -115,7 +114,7 @@ async function dropRun(tx: WriteTx, run: RunRow): Promise<RunRow> {
 }
 
 async function finish(services: RunServices, { dropped, stranded }: Stopping): Promise<void> {
-  for (const run of dropped) tellAborted(services, run);
+  tellDropped(services, dropped);
   for (const { run, lane } of stranded) {
     const { sessionKey, owner, epoch } = lane;
     const session = await services.store.read((tx) => tx.sessions.get(sessionKey));
@@ -127,20 +126,6 @@ async function finish(services: RunServices, { dropped, stranded }: Stopping): P
       message: undefined,
       error: undefined,
     });
-    for (const ended of [closed, ...closed.merged]) tellAborted(services, ended.run);
+    tellDropped(services, [closed.run, ...closed.merged.map((each) => each.run)]);
   }
-}
-
-function tellAborted({ events, clock }: RunServices, run: RunRow): void {
-  events.emit({
-    type: 'ended',
-    runId: run.runId,
-    sessionKey: run.sessionKey,
-    state: 'aborted',
-    reply: '',
-    ...(run.error === null ? {} : { error: run.error }),
-    ...(run.startedAt === null ? {} : { startedAt: run.startedAt }),
-    endedAt: run.endedAt ?? clock.now(),
-    delivered: false,
-  });
 }

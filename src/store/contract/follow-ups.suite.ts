@@ -44,6 +44,30 @@ export function followUpsContract(open: OpenHarness): void {
       }));
   });
 
+  describe('pages of exchanges', () => {
+    it('[EX21] show those of either side, newest first, each once', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('add', async (tx) => {
+          for (const [at, id] of ['x1', 'x2', 'x3', 'x4', 'x5'].entries()) {
+            const sides = at % 2 === 0 ? { requesterKey: 'a' } : { targetKey: 'a' };
+            const createdAt = 10 + Math.floor(at / 2);
+            await tx.exchanges.insert(exchange(id, { ...sides, createdAt, state: 'done' }));
+          }
+          await tx.exchanges.insert(exchange('other', { createdAt: 11 }));
+        });
+        const pageAfter = (cursor: { createdAt: number; exchangeId: string } | undefined) =>
+          store.read(async (tx) =>
+            (await tx.exchanges.pageOf({ sessionKey: 'a', cursor, limit: 2 })).map(
+              ({ exchangeId }) => exchangeId,
+            ),
+          );
+        assert.deepEqual(await pageAfter(undefined), ['x5', 'x4']);
+        assert.deepEqual(await pageAfter({ createdAt: 11, exchangeId: 'x4' }), ['x3', 'x2']);
+        assert.deepEqual(await pageAfter({ createdAt: 10, exchangeId: 'x2' }), ['x1']);
+        assert.deepEqual(await pageAfter({ createdAt: 10, exchangeId: 'x1' }), []);
+      }));
+  });
+
   describe('spawns', () => {
     it('[ST9] stay with their requester until they are settled', () =>
       withStore(open, async ({ store }) => {

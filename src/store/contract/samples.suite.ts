@@ -180,6 +180,7 @@ export function exchange(exchangeId: string, given: Partial<ExchangeRow> = {}): 
     latestReply: null,
     endReason: null,
     endDetail: null,
+    noAnnounce: null,
     createdAt: 1000,
     endedAt: null,
     ...given,

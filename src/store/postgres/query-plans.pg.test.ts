@@ -49,6 +49,10 @@ const FILL = [
   `insert into audit (id, at, actor, action, subject_kind, subject_id, session_key)
     select 'line ' || n, n, 'operator', 'deliveries.retry', 'delivery', 'delivery ' || n % 200, 'key ' || n % 100
     from generate_series(1, ${ROWS}) n`,
+  `insert into exchanges (exchange_id, requester_key, target_key, requester_run_id, root_run_id, hops, state,
+      max_turns, turns, request_text, created_at)
+    select 'exchange ' || n, 'key ' || n % 100, 'key ' || n % 90, 'run ' || n, 'run ' || n, 1, 'done', 5, 0,
+      '', n from generate_series(1, ${ROWS}) n`,
   'analyze',
 ];
 
@@ -143,6 +147,11 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     'lanes.nextReadyAt',
     (tx) => tx.lanes.nextReadyAt('main', 3000),
     /using lanes_ready on[^]*Index Cond: .*turn_at > /,
+  ],
+  [
+    'exchanges.pageOf',
+    (tx) => tx.exchanges.pageOf({ sessionKey: 'key 9', cursor: undefined, limit: 9 }),
+    /using exchanges_of_requester on[^]*using exchanges_of_target on/,
   ],
   ['runs.queued', (tx) => tx.runs.queued('key 9', 9), /using runs_queued on/],
   ['deliveries.ofText', (tx) => tx.deliveries.ofText('text 9'), /using deliveries_text on/],

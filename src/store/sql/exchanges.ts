@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ExchangeRow } from '../rows.ts';
-import type { ExchangeWrites } from '../store.ts';
+import type { ExchangeCursor, ExchangeReads, ExchangeWrites } from '../store.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 
@@ -42,6 +42,29 @@ const OPEN_OF_TARGET = defineQuery((db, p: { sessionKey: string }) =>
     .where('state', '<>', sql.lit('done')),
 );
 
+interface PageQuery extends ExchangeCursor {
+  sessionKey: string;
+  limit: number;
+}
+
+const pageOfSide = (side: 'requester_key' | 'target_key') =>
+  defineQuery((db, p: PageQuery) =>
+    db
+      .selectFrom('exchanges')
+      .selectAll()
+      .where(side, '=', p.sessionKey)
+      .where((eb) =>
+        eb(eb.refTuple('created_at', 'exchange_id'), '<', eb.tuple(p.createdAt, p.exchangeId)),
+      )
+      .orderBy('created_at', 'desc')
+      .orderBy('exchange_id', 'desc')
+      .limit(p.limit),
+  );
+const PAGE_OF_REQUESTER = pageOfSide('requester_key');
+const PAGE_OF_TARGET = pageOfSide('target_key');
+/** Sorts after every row, so that the first page is asked like any other. */
+const BEFORE_ALL: ExchangeCursor = { createdAt: Number.MAX_SAFE_INTEGER, exchangeId: '' };
+
 export class SqlExchanges implements ExchangeWrites {
   readonly #unit: SqlUnit;
   constructor(unit: SqlUnit) {
@@ -68,6 +91,17 @@ export class SqlExchanges implements ExchangeWrites {
     return oldestFirst([...asked, ...answered]);
   }
 
+  async pageOf({
+    sessionKey,
+    cursor = BEFORE_ALL,
+    limit,
+  }: Parameters<ExchangeReads['pageOf']>[0]): Promise<ExchangeRow[]> {
+    const page = { sessionKey, limit, createdAt: cursor.createdAt, exchangeId: cursor.exchangeId };
+    const asked = await this.#unit.all(PAGE_OF_REQUESTER, page);
+    const answered = await this.#unit.all(PAGE_OF_TARGET, page);
+    return [...asked, ...answered].sort(newestFirst).slice(0, limit);
+  }
+
   insert(row: ExchangeRow): Promise<void> {
     return this.#unit.insert('exchanges', row);
   }
@@ -80,4 +114,8 @@ export class SqlExchanges implements ExchangeWrites {
 /** A handful of rows; sorted here so that the database needs no further index for it. */
 function oldestFirst(rows: ExchangeRow[]): ExchangeRow[] {
   return rows.sort((a, b) => a.createdAt - b.createdAt);
+}
+
+function newestFirst(a: ExchangeRow, b: ExchangeRow): number {
+  return b.createdAt - a.createdAt || (a.exchangeId < b.exchangeId ? 1 : -1);
 }

@@ -10,6 +10,7 @@ import { stops } from './migrations/0003-stops.ts';
 import { queueAndTurns } from './migrations/0004-queue-and-turns.ts';
 import { deliveryDesk } from './migrations/0005-delivery-desk.ts';
 import { archive } from './migrations/0006-archive.ts';
+import { usage } from './migrations/0008-usage.ts';
 
 export interface Migration {
   /** the schema version it leads to, counted from 1 */
@@ -25,6 +26,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, name: 'queue-and-turns', statements: queueAndTurns },
   { version: 5, name: 'delivery-desk', statements: deliveryDesk },
   { version: 6, name: 'archive', statements: archive },
+  { version: 7, name: 'usage', statements: usage },
 ];
 
 /** Says which schema a database has; made before the first migration. */

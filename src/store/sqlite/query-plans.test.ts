@@ -150,6 +150,16 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ['exchanges.dueAfterRun', (tx) => tx.exchanges.dueAfterRun('r'), /INDEX exchanges_due/],
   ['exchanges.openOfPair', (tx) => tx.exchanges.openOfPair('a', 'b'), /INDEX exchanges_open/],
   ['exchanges.openOf', (tx) => tx.exchanges.openOf('a'), /INDEX exchanges_open_of_target/],
+  [
+    'exchanges.pageOf, as requester',
+    (tx) => tx.exchanges.pageOf({ sessionKey: 'a', cursor: undefined, limit: 9 }),
+    /INDEX exchanges_of_requester \(requester_key=\? AND \(created_at,exchange_id\)<\(\?,\?\)\)/,
+  ],
+  [
+    'exchanges.pageOf, as target',
+    (tx) => tx.exchanges.pageOf({ sessionKey: 'a', cursor: undefined, limit: 9 }),
+    /INDEX exchanges_of_target \(target_key=\? AND \(created_at,exchange_id\)<\(\?,\?\)\)/,
+  ],
   ['lanes.hold', (tx) => tx.lanes.hold('k'), /PRIMARY KEY/],
   ['spawns.unsettledOf', (tx) => tx.spawns.unsettledOf('k'), /INDEX spawns_unsettled/],
   [

@@ -1,0 +1,83 @@
+/** What keeps an exchange from its next turn, or its words from a chat (A10). Read in the unit of the step. */
+import { findAgent } from '../../core/agents.ts';
+import { nextSpeaker, type TurnObstacle } from '../../core/exchange.ts';
+import { loopRefusal } from '../../core/loops.ts';
+import type { NoAnnounceReason } from '../../protocol/words.ts';
+import type { ExchangeRow } from '../../store/rows.ts';
+import type { ReadTx } from '../../store/store.ts';
+import type { RunContext } from '../context.ts';
+import { isChatRoute, routeOf } from '../delivery/outbox.ts';
+
+/** The two sides of the next reply-back turn. */
+export interface TurnSides {
+  speakerKey: string;
+  /** whose words the speaker is told */
+  sourceKey: string;
+  /** of the turn's message */
+  hops: number;
+}
+
+/** Returns who speaks next, and whose words that side is told. */
+export function nextSides({ requesterKey, targetKey, turns, hops }: ExchangeRow): TurnSides {
+  return nextSpeaker(turns) === 'requester'
+    ? { speakerKey: requesterKey, sourceKey: targetKey, hops: hops + 1 }
+    : { speakerKey: targetKey, sourceKey: requesterKey, hops: hops + 1 };
+}
+
+/** Returns why the next turn cannot be: a limit, a side that is gone, or one whose agent is not configured. */
+export async function turnObstacleOf(
+  tx: ReadTx,
+  context: RunContext,
+  exchange: ExchangeRow,
+): Promise<TurnObstacle | undefined> {
+  const { rootRunId } = exchange;
+  const { speakerKey, sourceKey, hops } = nextSides(exchange);
+  for (const key of [speakerKey, sourceKey]) {
+    const obstacle = await sideObstacleOf(tx, context, key);
+    if (obstacle !== undefined) return obstacle;
+  }
+  const detail = loopRefusal(
+    { from: sourceKey, to: speakerKey, rootRunId },
+    {
+      limits: context.config().session.agentToAgent,
+      // Edges count primary messages only (A11).
+      counts: { hops, edgeRepeats: 0, messages: await tx.inputs.countUnderRoot(rootRunId) },
+    },
+  );
+  return detail === undefined ? undefined : { endReason: 'error', detail };
+}
+
+async function sideObstacleOf(
+  tx: ReadTx,
+  context: RunContext,
+  key: string,
+): Promise<TurnObstacle | undefined> {
+  const session = await tx.sessions.get(key);
+  if (session === undefined) return { endReason: 'error', detail: `session ${key} is gone` };
+  if (session.archivedAt !== null) {
+    return { endReason: 'error', detail: `session ${key} is archived` };
+  }
+  if (findAgent(context.config(), session.agentId) !== undefined) return undefined;
+  return { endReason: 'no_runtime', detail: noRuntimeText(session.agentId, key) };
+}
+
+/** Returns what an exchange says of a side that has no runtime. */
+export function noRuntimeText(agentId: string, key: string): string {
+  return `agent ${agentId} of session ${key} is not configured (agents.list)`;
+}
+
+/** Returns why the target's words about the exchange could reach nobody, or undefined when they can. */
+export async function noAnnounceOf(
+  tx: ReadTx,
+  context: RunContext,
+  { targetKey, firstReply }: ExchangeRow,
+): Promise<NoAnnounceReason | undefined> {
+  if (firstReply === null) return 'no_reply';
+  const target = await tx.sessions.get(targetKey);
+  if (target === undefined) return 'session_gone';
+  if (target.archivedAt !== null) return 'session_archived';
+  if (findAgent(context.config(), target.agentId) === undefined) return 'no_runtime';
+  const route = routeOf(target);
+  if (!isChatRoute(route)) return 'no_route';
+  return context.channels.has(route.channel) ? undefined : 'no_channel';
+}
