@@ -1,4 +1,5 @@
 /** What keeps an exchange from its next turn, or its words from a chat (A10). Read in the unit of the step. */
+import { closureOf } from '../../core/access.ts';
 import { findAgent } from '../../core/agents.ts';
 import { nextSpeaker, type TurnObstacle } from '../../core/exchange.ts';
 import { loopRefusal } from '../../core/loops.ts';
@@ -54,8 +55,9 @@ async function sideObstacleOf(
 ): Promise<TurnObstacle | undefined> {
   const session = await tx.sessions.get(key);
   if (session === undefined) return { endReason: 'error', detail: `session ${key} is gone` };
-  if (session.archivedAt !== null) {
-    return { endReason: 'error', detail: `session ${key} is archived` };
+  const closure = closureOf(session);
+  if (closure !== undefined) {
+    return { endReason: 'error', detail: `session ${key} is ${closure}` };
   }
   if (findAgent(context.config(), session.agentId) !== undefined) return undefined;
   return { endReason: 'no_runtime', detail: noRuntimeText(session.agentId, key) };
@@ -74,8 +76,8 @@ export async function noAnnounceOf(
 ): Promise<NoAnnounceReason | undefined> {
   if (firstReply === null) return 'no_reply';
   const target = await tx.sessions.get(targetKey);
-  if (target === undefined) return 'session_gone';
-  if (target.archivedAt !== null) return 'session_archived';
+  if (target === undefined || closureOf(target) === 'deleted') return 'session_gone';
+  if (closureOf(target) === 'archived') return 'session_archived';
   if (findAgent(context.config(), target.agentId) === undefined) return 'no_runtime';
   const route = routeOf(target);
   if (!isChatRoute(route)) return 'no_route';

@@ -88,7 +88,7 @@ async function announceOf(tx: ReadTx, row: ExchangeRow): Promise<AnnounceView> {
   if (run.state !== 'ok') {
     return { state: 'failed', runId, reason: run.error ?? `the turn ended ${run.state}` };
   }
-  const worst = worstOf(await partsOf(tx, runId));
+  const worst = worstOf(await tx.deliveries.ofText(`reply:${runId}`));
   if (worst === undefined) return { state: 'silent', runId };
   const { state, channel, reason } = worst;
   return {
@@ -98,15 +98,6 @@ async function announceOf(tx: ReadTx, row: ExchangeRow): Promise<AnnounceView> {
     ...(reason === null ? {} : { reason }),
     ...shown(run.reply ?? ''),
   };
-}
-
-async function partsOf(tx: ReadTx, runId: string): Promise<DeliveryRow[]> {
-  const parts: DeliveryRow[] = [];
-  for (;;) {
-    const part = await tx.deliveries.get(`reply:${runId}:${parts.length}`);
-    if (part === undefined) return parts;
-    parts.push(part);
-  }
 }
 
 /** A text is as well delivered as the part of it that fared worst. */
