@@ -9,6 +9,7 @@ export const CLI_PAGE = fileURLToPath(new URL('../docs/cli.md', import.meta.url)
 const SUB_COMMANDS: Readonly<Record<string, readonly string[]>> = {
   sessions: ['list', 'history', 'send', 'spawn'],
   runs: ['list', 'get', 'wait', 'stop'],
+  exchanges: ['list', 'get'],
   config: ['check', 'schema'],
   import: ['openclaw'],
 };

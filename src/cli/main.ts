@@ -31,6 +31,10 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'list, show, wait for and stop runs',
     load: async () => (await import('./commands/runs.ts')).defineRuns,
   },
+  exchanges: {
+    summary: 'list and show what agents said to each other',
+    load: async () => (await import('./commands/exchanges.ts')).defineExchanges,
+  },
   tool: {
     summary: 'call a tool as a session',
     load: async () => (await import('./commands/tool.ts')).defineTool,
