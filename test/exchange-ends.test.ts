@@ -347,7 +347,7 @@ test('[EX21] exchanges are listed page by page, and the command line shows who s
   );
   assert.deepEqual([first.hasMore, rest.hasMore], [true, false]);
   await assert.rejects(page('no cursor'), /exchanges.list: cursor: not a cursor/);
-  const at = ['--url', world.gateway.url, '--token', world.gateway.token];
+  const at = ['--url', world.gateway.url, '--token', world.gateway.token ?? ''];
   const list = await runCli(['exchanges', 'list', A, '--limit', '1', ...at]);
   assert.match(list.out, /^EXCHANGE +REQUESTER +TARGET +STATE +END +TURNS +BEGAN\n/);
   assert.match(list.out, /agent:a:main +agent:b:main +done +max_turns +1\/1/);
