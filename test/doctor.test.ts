@@ -201,9 +201,14 @@ const HEALED: [title: string, damage: string[], findings: string[]][] = [
   [
     'a session that counts as a descendant and is none',
     [
-      "insert into session_ancestors (session_key, ancestor_key) values ('agent:b:main', 'agent:a:main')",
+      "insert into session_ancestors (session_key, ancestor_key, updated_at) select key, 'agent:a:main', updated_at from sessions where key = 'agent:b:main'",
     ],
     ['lineage-wrong'],
+  ],
+  [
+    'a session that stands in another place below its ancestors',
+    ['update session_ancestors set updated_at = 1'],
+    ['lineage-order'],
   ],
   [
     'a child under another root',

@@ -83,8 +83,8 @@ export interface SessionCursor {
 export type SessionScope =
   | { type: 'everything' }
   | { type: 'agent'; agentId: string }
-  /** `ancestorKey` itself and its descendants; `rootKey` is that session's own root */
-  | { type: 'tree'; ancestorKey: string; rootKey: string };
+  /** the descendants of `ancestorKey` at any depth, without it */
+  | { type: 'below'; ancestorKey: string };
 
 export interface SessionReads {
   get(key: string): Promise<SessionRow | undefined>;

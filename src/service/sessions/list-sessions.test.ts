@@ -13,12 +13,15 @@ import type {
   SessionsListArgs,
   SessionsListPage,
 } from '../../protocol/tools/session-tools.ts';
+import { watchReads } from '../../../test/helpers/watched-reads.ts';
 import { listSessions } from './list-sessions.ts';
 
 const MAIN = 'agent:main:main';
 const GROUP = 'agent:main:discord:group:g1';
 const CHILD = 'agent:main:subagent:00000000-0000-4000-8000-000000000001';
 const CODER_CHILD = 'agent:coder:subagent:00000000-0000-4000-8000-000000000002';
+const childKey = (at: number): string =>
+  `agent:main:subagent:00000000-0000-4000-8000-${String(at).padStart(12, '0')}`;
 const agentsMainAndCoder = { list: [{ id: 'main' }, { id: 'coder' }] };
 
 async function page(
@@ -52,7 +55,7 @@ test('[SL2, BR-004] a restricted list says so and tells nothing of what is hidde
   const others = Array.from({ length: 40 }, (_, at) => ({
     key: `agent:main:discord:group:x${at}`,
   }));
-  await world.add({ key: MAIN }, ...others);
+  await world.add({ key: MAIN, sessionId: 'own' }, ...others);
   const list = await page(world, { limit: 10 });
   assert.deepEqual(keysOf(list), ['main']);
   assert.deepEqual(list.visibility, { mode: 'tree', restricted: true });
@@ -115,6 +118,55 @@ describe('pages', () => {
     assert.deepEqual([first.count, first.hasMore], [0, true]);
     const second = await page(world, { kinds: ['main'], cursor: first.nextCursor! });
     assert.deepEqual([keysOf(second), second.hasMore], [['main'], false]);
+  });
+
+  test('[SL4, SL14] a rare filter in a tree shows each row once, 5,000 rows a page and 200 a query', async (t) => {
+    const world = createSessionWorld(t);
+    const children = Array.from({ length: 7000 }, (_, at) => ({
+      key: childKey(at),
+      spawnedBy: MAIN,
+      updatedAt: WORLD_START - 1000 - at,
+      ...(at % 700 === 699 && { label: 'rare' }),
+    }));
+    await world.add({ key: MAIN }, ...children);
+    const pages: { keys: string[]; examined: number; longest: number }[] = [];
+    let cursor: string | undefined;
+    do {
+      const { store, scans } = watchReads(world.context.store);
+      const args = { label: 'rare', ...(cursor && { cursor }) };
+      const answer = await listSessions({ ...world.context, store }, world.caller(MAIN), args);
+      assert.ok('sessions' in answer);
+      const examined = scans.reduce((sum, rows) => sum + rows, 0);
+      pages.push({ keys: keysOf(answer), examined, longest: Math.max(...scans) });
+      cursor = answer.nextCursor;
+    } while (cursor !== undefined);
+    assert.deepEqual(
+      pages.flatMap(({ keys }) => keys),
+      children.filter((child) => 'label' in child).map(({ key }) => key),
+    );
+    assert.equal(pages.length, 2);
+    for (const { examined, longest } of pages)
+      assert.ok(examined <= 5000 && longest <= 200, `${examined} rows, ${longest} in one query`);
+  });
+
+  test('[SL13] a child lists what is below it for the cost of its page, whatever is under its root', async (t) => {
+    const world = createSessionWorld(t);
+    const siblings = Array.from({ length: 600 }, (_, at) => ({
+      key: childKey(at + 10),
+      spawnedBy: MAIN,
+      updatedAt: WORLD_START - at,
+    }));
+    const old = { spawnedBy: CHILD, updatedAt: WORLD_START - 9000 };
+    const grandchildren = [1, 2, 3].map((at) => ({ key: `${childKey(at)}-below`, ...old }));
+    await world.add({ key: MAIN }, ...siblings, { key: CHILD, spawnedBy: MAIN }, ...grandchildren);
+    const { store, scans } = watchReads(world.context.store);
+    const answer = await listSessions({ ...world.context, store }, world.caller(CHILD), {});
+    assert.ok('sessions' in answer);
+    assert.deepEqual(
+      keysOf(answer).toSorted(),
+      [CHILD, ...grandchildren.map(({ key }) => key)].toSorted(),
+    );
+    assert.deepEqual(scans, [3]);
   });
 
   test('[SL3] a cursor that is none is an error', async (t) => {

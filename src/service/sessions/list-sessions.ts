@@ -114,18 +114,16 @@ async function planWalk(
   const { config, caller, args } = query;
   const { spawnedBy: parentName, ...filters } = args;
   if (parentName === undefined) {
-    const own = await tx.sessions.get(caller.sessionKey);
-    return { ok: true, filters, ...visibleWalk({ ...query, rootKey: own?.rootKey }) };
+    return { ok: true, filters, ...visibleWalk(query) };
   }
   const address = { sessionKey: parentName };
   const parent = await resolveTarget(tx, { config, caller, address, verb: 'list' });
   if (!parent.ok) return parent;
-  const rootKey = parent.session?.rootKey ?? parent.key;
   const { level } = reachOf(config);
   return {
     ok: true,
     filters: { ...filters, spawnedBy: parent.key },
-    scopes: [{ type: 'tree', ancestorKey: parent.key, rootKey }],
+    scopes: [{ type: 'below', ancestorKey: parent.key }],
     keys: [],
     // `self` and `agent` do not show every child
     isOwnTree: parent.isSelf && (level === 'tree' || level === 'all'),
@@ -137,25 +135,27 @@ function visibleWalk(query: {
   config: Config;
   caller: SessionCaller;
   args: SessionsListArgs;
-  rootKey: string | undefined;
 }): Pick<Walk, 'scopes' | 'keys' | 'isOwnTree'> {
-  const { config, caller, args, rootKey } = query;
+  const { config, caller, args } = query;
   const { level, agentToAgent } = reachOf(config);
   const own = caller.sessionKey;
-  const ownTree: SessionScope = { type: 'tree', ancestorKey: own, rootKey: rootKey ?? own };
+  const belowOwn: SessionScope = { type: 'below', ancestorKey: own };
   const ownAgent: SessionScope = { type: 'agent', agentId: caller.agentId };
   const wanted = args.agentId?.toLowerCase();
   if (level === 'self') return { scopes: [], keys: [own], isOwnTree: true };
-  if (level === 'tree') return { scopes: [ownTree], keys: [own], isOwnTree: true };
+  if (level === 'tree') return { scopes: [belowOwn], keys: [own], isOwnTree: true };
   // the shared row belongs to the default agent and is the main session of every agent (A4)
   const keys = [...new Set([own, 'global'])];
   const wide = { keys, isOwnTree: false };
   if (level === 'agent' || wanted === caller.agentId) return { ...wide, scopes: [ownAgent] };
   if (wanted !== undefined) {
     const isOpen = agentToAgentAdmits(agentToAgent, caller.agentId, wanted);
-    return { ...wide, scopes: isOpen ? [{ type: 'agent', agentId: wanted }] : [ownTree] };
+    return { ...wide, scopes: isOpen ? [{ type: 'agent', agentId: wanted }] : [belowOwn] };
   }
-  return { ...wide, scopes: agentToAgent.enabled ? [{ type: 'everything' }] : [ownAgent, ownTree] };
+  return {
+    ...wide,
+    scopes: agentToAgent.enabled ? [{ type: 'everything' }] : [ownAgent, belowOwn],
+  };
 }
 
 async function keepVisible(

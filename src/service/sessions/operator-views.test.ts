@@ -8,6 +8,7 @@ import {
 } from '../../../test/helpers/session-world.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { ErrorCode } from '../../protocol/errors.ts';
+import { watchReads } from '../../../test/helpers/watched-reads.ts';
 import {
   listAllSessions,
   listConfiguredAgents,
@@ -34,6 +35,25 @@ test('[OP1] an operator sees every session, whatever the visibility, under canon
     list.sessions.map((row) => row['key']),
     [MAIN, CODER],
   );
+});
+
+test('[SL13, OP1] children of a session are listed from its tree alone', async (t) => {
+  const world = createSessionWorld(t, { agents });
+  const child = (at: number) => `${CODER.replace('main', 'subagent')}:${at}`;
+  await world.add(
+    ...Array.from({ length: 300 }, (_, at) => ({ key: `agent:main:discord:group:${at}` })),
+    { key: MAIN },
+    { key: child(1), spawnedBy: MAIN },
+    { key: child(2), spawnedBy: MAIN },
+    { key: child(3), spawnedBy: child(1) },
+  );
+  const { store, scans } = watchReads(world.context.store);
+  const list = await listAllSessions({ ...world.context, store }, { spawnedBy: 'main' });
+  assert.deepEqual(
+    list.sessions.map((row) => row['key']),
+    [child(1), child(2)],
+  );
+  assert.deepEqual(scans, [3]);
 });
 
 test('[OP1] the operator’s list has the same filters, limits and pages', async (t) => {

@@ -9,6 +9,7 @@ import { GatewayError } from '../../protocol/errors.ts';
 import type { Message } from '../../protocol/message.ts';
 import { SESSION_KINDS } from '../../protocol/words.ts';
 import type { SessionKind, SessionState } from '../../protocol/words.ts';
+import type { SessionScope } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import {
   nextPage,
@@ -46,9 +47,8 @@ export async function listAllSessions(
     const filters = toFilters(query);
     if (query.spawnedBy !== undefined)
       filters.spawnedBy = (await lookUpForOperator(tx, config, query.spawnedBy)).key;
-    const { agentId } = filters;
     const page = await scanSessions(tx, {
-      scopes: [agentId === undefined ? { type: 'everything' } : { type: 'agent', agentId }],
+      scopes: [narrowestScope(filters)],
       keys: [],
       archived: query.archived === true,
       cursor: start.cursor,
@@ -73,6 +73,12 @@ export async function listAllSessions(
       ...nextPage(page.next, context.cursorSecret),
     };
   });
+}
+
+/** Walks as few rows as hold what the filters let through. */
+function narrowestScope({ spawnedBy, agentId }: SessionFilters): SessionScope {
+  if (spawnedBy !== undefined) return { type: 'below', ancestorKey: spawnedBy };
+  return agentId === undefined ? { type: 'everything' } : { type: 'agent', agentId };
 }
 
 function toFilters(query: OperatorListQuery): SessionFilters {

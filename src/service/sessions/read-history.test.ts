@@ -14,6 +14,7 @@ import type {
   SessionsHistoryPage,
   ToolRefusal,
 } from '../../protocol/tools/session-tools.ts';
+import { watchReads } from '../../../test/helpers/watched-reads.ts';
 import { acceptNote, acceptRun } from '../runs/accept-run.ts';
 import { listSessions } from './list-sessions.ts';
 import { readHistory } from './read-history.ts';
@@ -349,6 +350,26 @@ test('[SH10] what is far over the cap stays in the store and comes on the next p
   } while (cursor !== undefined && dropped.length < 9);
   assert.deepEqual(seen, ['d', 'c', 'b', 'a']);
   assert.deepEqual(dropped, [3, 2, 1, 0]);
+});
+
+test('[SL14, SH10] a large history is read in parts of 256 KiB, and is the same as in one', async (t) => {
+  const world = createSessionWorld(t, { tools: { sessions_history: { maxBytes: 4_000_000 } } });
+  await world.add({ key: MAIN });
+  const messages = Array.from({ length: 40 }, (_, at) =>
+    userText(`${at} ${'x'.repeat(at === 20 ? 400_000 : 50_000)}`),
+  );
+  await world.append(MAIN, messages);
+  const { store, tails } = watchReads(world.context.store);
+  const args = { sessionKey: MAIN, limit: 30 };
+  const page = await readHistory({ ...world.context, store }, world.caller(MAIN), args);
+  assert.ok('messages' in page);
+  assert.deepEqual(page.messages, messages.slice(-30));
+  assert.ok(tails.length > 5, `${tails.length} queries`);
+  assert.deepEqual(
+    tails.filter((bytes) => bytes > 262_144).map((bytes) => Math.floor(bytes / 100_000)),
+    [4],
+    'only the message that is larger by itself',
+  );
 });
 
 test('[SH10] messages of a list are read up to the same bound, all rows together', async (t) => {

@@ -2,6 +2,7 @@ import { viewHistory } from '../../core/history-view.ts';
 import type { HistoryView } from '../../core/history-view.ts';
 import { parseStoredMessage } from '../../core/stored-message.ts';
 import type { Message } from '../../protocol/message.ts';
+import type { EntryRow } from '../../store/rows.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { OnUnreadable } from '../unreadable-rows.ts';
 
@@ -29,6 +30,8 @@ export interface FoundMessages {
 
 /** Stored bytes that one answer may cost beyond its newest message. Only the store knows sizes for free. */
 export const READ_MAX_BYTES = 4 * 1024 * 1024;
+/** Of one query, unless one message is larger: between two the event loop has its turn. */
+const QUERY_MAX_BYTES = 256 * 1024;
 
 /**
  * Returns the newest `limit` messages before `beforeSeq`, without those that cannot be read. Tool
@@ -49,21 +52,38 @@ export async function readMessages(
   const { onUnreadable, maxBytes, ...tail } = query;
   const sizes = await tx.entries.tailSizes({ ...tail, limit: tail.limit + 1 });
   const { count, bytes } = countWithin(sizes.slice(0, tail.limit), maxBytes);
-  const entries = count === 0 ? [] : await tx.entries.tail({ ...tail, limit: count });
-  const placed = entries.flatMap(({ sessionId, seq, json }) => {
-    const message = parseStoredMessage(json);
-    if (message !== undefined) return [{ seq, message }];
-    onUnreadable({ column: 'entries.json', id: `${sessionId} ${seq}` });
-    return [];
-  });
+  const parts: PlacedMessage[][] = [];
+  let oldestSeq: number | undefined;
+  let at = 0;
+  while (at < count) {
+    const limit = Math.max(1, countWithin(sizes.slice(at, count), QUERY_MAX_BYTES).count);
+    const entries = await tx.entries.tail({
+      ...tail,
+      beforeSeq: oldestSeq ?? tail.beforeSeq,
+      limit,
+    });
+    parts.push(entries.flatMap((entry) => parseEntry(entry, onUnreadable)));
+    oldestSeq = sizes[at + limit - 1]?.seq;
+    at += limit;
+  }
   return {
-    placed,
+    placed: parts.reverse().flat(),
     looked: count,
     leftOut: Math.min(sizes.length, tail.limit) - count,
     hasOlder: sizes.length > count,
-    oldestSeq: entries[0]?.seq,
+    oldestSeq,
     bytes,
   };
+}
+
+function parseEntry(
+  { sessionId, seq, json }: EntryRow,
+  onUnreadable: OnUnreadable,
+): PlacedMessage[] {
+  const message = parseStoredMessage(json);
+  if (message !== undefined) return [{ seq, message }];
+  onUnreadable({ column: 'entries.json', id: `${sessionId} ${seq}` });
+  return [];
 }
 
 function countWithin(

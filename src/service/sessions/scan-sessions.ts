@@ -3,9 +3,10 @@ import { closureOf } from '../../core/access.ts';
 import type { SessionRow } from '../../store/rows.ts';
 import type { ReadTx, SessionCursor, SessionScope } from '../../store/store.ts';
 
-/** Most rows that one page examines. */
+/** Most rows that one page examines, and that it reads of one scope. */
 const MAX_EXAMINED = 5000;
-const BATCH_MAX = 500;
+/** Rows of one query: as many as the event loop may be held for. */
+const BATCH_MAX = 200;
 
 export interface SessionScan {
   /** rows to walk, each from one index */
@@ -94,13 +95,15 @@ function openSource(
   let cursor = scan.cursor;
   let isDone = false;
   let size = batch;
+  let left = MAX_EXAMINED;
   return {
     peek: async () => {
       if (at === rows.length && !isDone) {
         rows = await tx.sessions.scan({ scope, archived: scan.archived, cursor, limit: size });
         at = 0;
-        isDone = rows.length < size;
-        size = BATCH_MAX;
+        left -= size;
+        isDone = rows.length < size || left === 0;
+        size = Math.min(BATCH_MAX, left);
         const last = rows.at(-1);
         if (last) cursor = positionOf(last);
       }

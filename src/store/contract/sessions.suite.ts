@@ -206,7 +206,7 @@ export function sessionsContract(open: OpenHarness): void {
         assert.deepEqual(await find({ label: 'none', limit: 9 }), []);
       }));
 
-    it('scans a tree: the session itself and what is below it', () =>
+    it('scans what is below a session, at any depth and without it', () =>
       withStore(open, async ({ store }) => {
         const root = session('root', { updatedAt: 1 });
         const a = child('a', root, { updatedAt: 2 });
@@ -216,16 +216,39 @@ export function sessionsContract(open: OpenHarness): void {
         await store.write('add', async (tx) => {
           for (const row of [root, a, b, a1, a2, session('other')]) await tx.sessions.insert(row);
         });
-        const tree = (ancestorKey: string, archived = false) =>
-          pageThrough(store, {
-            scope: { type: 'tree', ancestorKey, rootKey: 'root' },
-            archived,
-            limit: 2,
-          });
-        assert.deepEqual(await tree('root'), ['a1', 'b', 'a', 'root']);
-        assert.deepEqual(await tree('a'), ['a1', 'a']);
-        assert.deepEqual(await tree('b'), ['b']);
-        assert.deepEqual(await tree('a', true), ['a2']);
+        const below = (ancestorKey: string, archived = false) =>
+          pageThrough(store, { scope: { type: 'below', ancestorKey }, archived, limit: 2 });
+        assert.deepEqual(await below('root'), ['a1', 'b', 'a']);
+        assert.deepEqual(await below('a'), ['a1']);
+        assert.deepEqual(await below('b'), []);
+        assert.deepEqual(await below('a', true), ['a2']);
+        assert.deepEqual(await below('root', true), ['a2']);
+      }));
+
+    it('[SL13] a session that moves, is archived or comes back moves below all its ancestors', () =>
+      withStore(open, async ({ store }) => {
+        const root = session('root', { updatedAt: 1 });
+        const a = child('a', root, { updatedAt: 2 });
+        const a1 = child('a1', a, { updatedAt: 3 });
+        const below = (ancestorKey: string, archived = false) =>
+          pageThrough(store, { scope: { type: 'below', ancestorKey }, archived, limit: 9 });
+        const change = (key: string, patch: Partial<SessionRow>) =>
+          store.write('change', (tx) => tx.sessions.update(key, patch));
+        await store.write('add', async (tx) => {
+          for (const row of [root, a, a1]) await tx.sessions.insert(row);
+        });
+        await change('a', { updatedAt: 9 });
+        assert.deepEqual(await below('root'), ['a', 'a1']);
+        await change('a1', { updatedAt: 10, label: 'newest' });
+        assert.deepEqual(await below('root'), ['a1', 'a']);
+        await change('a1', { archivedAt: 11 });
+        assert.deepEqual([await below('root'), await below('root', true)], [['a'], ['a1']]);
+        assert.deepEqual([await below('a'), await below('a', true)], [[], ['a1']]);
+        await change('a1', { deletedAt: 12 });
+        assert.deepEqual([await below('a'), await below('a', true)], [[], []]);
+        await change('a1', { archivedAt: null, deletedAt: null });
+        assert.deepEqual(await below('root'), ['a1', 'a']);
+        await assert.rejects(change('none', { updatedAt: 1 }), { code: 'not_found' });
       }));
 
     it('[ST12, AR1] pages through every scope without a gap and without a double', async () => {
@@ -279,22 +302,18 @@ const forest = fc
   });
 
 function scopesOf(rows: SessionRow[]): SessionScope[] {
-  const trees = rows.map(({ key, rootKey }) => ({
-    type: 'tree' as const,
-    ancestorKey: key,
-    rootKey,
-  }));
-  return [{ type: 'everything' }, { type: 'agent', agentId: 'scout' }, ...trees];
+  const below = rows.map(({ key }) => ({ type: 'below' as const, ancestorKey: key }));
+  return [{ type: 'everything' }, { type: 'agent', agentId: 'scout' }, ...below];
 }
 
 function expectedKeys(rows: SessionRow[], scope: SessionScope, archived: boolean): string[] {
   const byKey = new Map(rows.map((row) => [row.key, row]));
   const isBelow = (row: SessionRow | undefined, key: string): boolean =>
-    row !== undefined && (row.key === key || isBelow(byKey.get(row.spawnedBy ?? ''), key));
+    row !== undefined && (row.spawnedBy === key || isBelow(byKey.get(row.spawnedBy ?? ''), key));
   return rows
     .filter((row) => row.deletedAt === null && (row.archivedAt !== null) === archived)
     .filter((row) => scope.type !== 'agent' || row.agentId === scope.agentId)
-    .filter((row) => scope.type !== 'tree' || isBelow(row, scope.ancestorKey))
+    .filter((row) => scope.type !== 'below' || isBelow(row, scope.ancestorKey))
     .sort((a, b) => b.updatedAt - a.updatedAt || (a.key < b.key ? 1 : -1))
     .map(({ key }) => key);
 }

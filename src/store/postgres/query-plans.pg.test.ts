@@ -24,6 +24,8 @@ const FILL = [
     select 'key ' || n, 'agent ' || n % 200, 'main', 'session ' || n, 0, 0, 0, 0, 'root ' || n % 50, 0, n, n,
       case when n % 10 = 0 then 'label ' || n end, case when n % 5 = 0 then n end
     from generate_series(1, ${ROWS}) n`,
+  `insert into session_ancestors (session_key, ancestor_key, updated_at, archived_at)
+    select key, 'key ' || created_at % 20, updated_at, archived_at from sessions where created_at > 20`,
   `insert into windows (session_id, session_key, started_at, next_seq)
     select 'session ' || n, 'key ' || n, n, 1 from generate_series(1, ${ROWS}) n`,
   `insert into entries (session_id, seq, entry_id, type, role, json, created_at)
@@ -102,9 +104,9 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     /using sessions_live_of_agent on/,
   ],
   [
-    'sessions.scan tree',
-    scan({ type: 'tree', ancestorKey: 'root 1', rootKey: 'root 1' }, false),
-    /using sessions_live_of_root on/,
+    'sessions.scan below',
+    scan({ type: 'below', ancestorKey: 'key 1' }, false),
+    /session_ancestors_live on session_ancestors below\n +Index Cond: .*ancestor_key = .*AND.*ROW\(updated_at, session_key\) </,
   ],
   [
     'sessions.findByLabel',

@@ -106,24 +106,26 @@ export function insertQuery(
 }
 
 const updateQueries = keyed((shape) => {
-  const [table, key, ...properties] = shape.split(' ');
-  return new Query<object, never>((dialect, p) => {
+  const [table, key, column, ...properties] = shape.split(' ');
+  return new Query<object, Record<string, unknown>>((dialect, p) => {
+    const returning = sql.raw(
+      column === '' ? '' : ` returning ${toColumn(must(column, 'column'))}`,
+    );
     const isValue = (name: string) => sql`${sql.ref(toColumn(name))} = ${(p as NamedValues)[name]}`;
     const changes = sql.join(properties.map(isValue));
     const condition = isValue(must(key, 'key'));
-    return sql`update ${sql.table(must(table, 'table'))} set ${changes} where ${condition}`.compile(
+    return sql`update ${sql.table(must(table, 'table'))} set ${changes} where ${condition}${returning}`.compile(
       dialect.db,
     );
   });
 });
 
-/** The change of some columns of one row, compiled once per shape. */
+/** The change of some columns of one row, compiled once per shape; answers with one column when it is named. */
 export function updateQuery(
   table: keyof Rows,
-  key: string,
-  properties: readonly string[],
-): Query<object, never> {
-  return updateQueries(`${table} ${key} ${properties.join(' ')}`);
+  { key, properties, column = '' }: { key: string; properties: readonly string[]; column?: string },
+): Query<object, Record<string, unknown>> {
+  return updateQueries(`${table} ${key} ${column} ${properties.join(' ')}`);
 }
 
 function constant(value: unknown): SqlValue {

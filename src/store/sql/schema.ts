@@ -11,6 +11,7 @@ import { queueAndTurns } from './migrations/0004-queue-and-turns.ts';
 import { deliveryDesk } from './migrations/0005-delivery-desk.ts';
 import { archive } from './migrations/0006-archive.ts';
 import { usage } from './migrations/0008-usage.ts';
+import { treesInOrder } from './migrations/0010-trees-in-order.ts';
 
 export interface Migration {
   /** the schema version it leads to, counted from 1 */
@@ -27,6 +28,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, name: 'delivery-desk', statements: deliveryDesk },
   { version: 6, name: 'archive', statements: archive },
   { version: 7, name: 'usage', statements: usage },
+  { version: 8, name: 'trees-in-order', statements: treesInOrder },
 ];
 
 /** Says which schema a database has; made before the first migration. */

@@ -1,11 +1,10 @@
-import { type ExpressionBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { GatewayError } from '../../protocol/errors.ts';
 import { assert } from '../../util/assert.ts';
 import type { SessionRow } from '../rows.ts';
 import type { SessionCursor, SessionScope, SessionWrites } from '../store.ts';
 import { defineQuery, keyed, type Query } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
-import type { Tables } from './tables.ts';
 
 const BY_KEY = defineQuery((db, p: { key: string }) =>
   db.selectFrom('sessions').selectAll().where('key', '=', p.key),
@@ -54,16 +53,38 @@ const COUNT_ACTIVE_CHILDREN = defineQuery((db, p: { key: string }) =>
     .where('runs.state', 'in', ['queued', 'running', 'waiting']),
 );
 
-const INHERIT_ANCESTORS = defineQuery((db, p: { key: string; parentKey: string }) =>
+/** What decides where a session stands in lists. */
+const PLACE = ['updatedAt', 'archivedAt', 'deletedAt'] as const;
+type Placed = Pick<SessionRow, 'key' | (typeof PLACE)[number]>;
+
+const INHERIT_ANCESTORS = defineQuery((db, p: Placed & { parentKey: string }) =>
   db
     .insertInto('session_ancestors')
-    .columns(['session_key', 'ancestor_key'])
+    .columns(['session_key', 'ancestor_key', 'updated_at', 'archived_at', 'deleted_at'])
     .expression((eb) =>
       eb
         .selectFrom('session_ancestors')
-        .select((of) => [of.val(p.key).as('session_key'), 'ancestor_key'])
+        .select((of) => [
+          of.val(p.key).as('session_key'),
+          'ancestor_key',
+          sql<number>`cast(${p.updatedAt} as bigint)`.as('updated_at'),
+          sql<number | null>`cast(${p.archivedAt} as bigint)`.as('archived_at'),
+          sql<number | null>`cast(${p.deletedAt} as bigint)`.as('deleted_at'),
+        ])
         .where('session_key', '=', p.parentKey),
     ),
+);
+
+/** A session keeps its place below its ancestors. */
+const MOVE_BELOW = defineQuery((db, p: { key: string }) =>
+  db
+    .updateTable('session_ancestors')
+    .set((eb) => ({
+      updated_at: eb.selectFrom('sessions').select('updated_at').where('key', '=', p.key),
+      archived_at: eb.selectFrom('sessions').select('archived_at').where('key', '=', p.key),
+      deleted_at: eb.selectFrom('sessions').select('deleted_at').where('key', '=', p.key),
+    }))
+    .where('session_key', '=', p.key),
 );
 
 const WINDOW_OWNER = defineQuery((db, p: { sessionId: string }) =>
@@ -82,21 +103,20 @@ const REOPEN_WINDOW = defineQuery((db, p: { sessionId: string }) =>
   db.updateTable('windows').set({ ended_at: null }).where('session_id', '=', p.sessionId),
 );
 
-type Sessions = ExpressionBuilder<Tables, 'sessions'>;
 interface ScanParams {
   updatedAt: number;
   key: string;
   limit: number;
   agentId: string;
   ancestorKey: string;
-  rootKey: string;
 }
 
 /** One query per kind of scope and archived or not, so that each has a partial index of its own. */
 const scanQuery = keyed((shape): Query<ScanParams, SessionRow> => {
   const [scope, archived] = shape.split(' ');
+  const isArchived = archived === 'archived';
+  if (scope === 'below') return belowQuery(isArchived);
   return defineQuery((db, p: ScanParams) => {
-    const isArchived = archived === 'archived';
     const query = db
       .selectFrom('sessions')
       .selectAll()
@@ -106,24 +126,27 @@ const scanQuery = keyed((shape): Query<ScanParams, SessionRow> => {
       .orderBy('updated_at', 'desc')
       .orderBy('key', 'desc')
       .limit(p.limit);
-    if (scope === 'agent') return query.where('agent_id', '=', p.agentId);
-    if (scope === 'root') return query.where('root_key', '=', p.rootKey);
-    if (scope === 'tree') {
-      return query.where('root_key', '=', p.rootKey).where((eb) => isInTree(eb, p.ancestorKey));
-    }
-    return query;
+    return scope === 'agent' ? query.where('agent_id', '=', p.agentId) : query;
   });
 });
 
-function isInTree(eb: Sessions, ancestorKey: string) {
-  const isBelow = eb.exists(
-    eb
-      .selectFrom('session_ancestors')
-      .select('session_ancestors.ancestor_key')
-      .whereRef('session_ancestors.session_key', '=', 'sessions.key')
-      .where('session_ancestors.ancestor_key', '=', ancestorKey),
+/** The closure has the order, so that as many sessions are read as the page holds. */
+function belowQuery(isArchived: boolean): Query<ScanParams, SessionRow> {
+  return defineQuery((db, p: ScanParams) =>
+    db
+      .selectFrom('session_ancestors as below')
+      .innerJoin('sessions', 'sessions.key', 'below.session_key')
+      .selectAll('sessions')
+      .where('below.ancestor_key', '=', p.ancestorKey)
+      .where('below.archived_at', isArchived ? 'is not' : 'is', null)
+      .$if(isArchived, (of) => of.where('below.deleted_at', 'is', null))
+      .where((eb) =>
+        eb(eb.refTuple('below.updated_at', 'below.session_key'), '<', eb.tuple(p.updatedAt, p.key)),
+      )
+      .orderBy('below.updated_at', 'desc')
+      .orderBy('below.session_key', 'desc')
+      .limit(p.limit),
   );
-  return eb.or([eb('sessions.key', '=', ancestorKey), isBelow]);
 }
 
 const labelQuery = keyed((scope) =>
@@ -168,17 +191,13 @@ export class SqlSessions implements SessionWrites {
     const { scope, limit } = query;
     const { updatedAt, key } = query.cursor ?? BEFORE_ALL;
     const agentId = scope.type === 'agent' ? scope.agentId : '';
-    const ancestorKey = scope.type === 'tree' ? scope.ancestorKey : '';
-    const rootKey = scope.type === 'tree' ? scope.rootKey : '';
-    // all that has this root is below it, so the closure need not be asked
-    const kind = scope.type === 'tree' && ancestorKey === rootKey ? 'root' : scope.type;
-    return this.#unit.all(scanQuery(`${kind} ${query.archived ? 'archived' : 'live'}`), {
+    const ancestorKey = scope.type === 'below' ? scope.ancestorKey : '';
+    return this.#unit.all(scanQuery(`${scope.type} ${query.archived ? 'archived' : 'live'}`), {
       updatedAt,
       key,
       limit,
       agentId,
       ancestorKey,
-      rootKey,
     });
   }
 
@@ -212,12 +231,12 @@ export class SqlSessions implements SessionWrites {
       throw new GatewayError('invalid_request', `session ${row.key} exists already`);
     }
     await this.#openWindow(row.key, row.sessionId, row.createdAt);
-    if (row.spawnedBy === null) return;
-    await this.#unit.change(INHERIT_ANCESTORS, { key: row.key, parentKey: row.spawnedBy });
-    await this.#unit.insert('session_ancestors', {
-      sessionKey: row.key,
-      ancestorKey: row.spawnedBy,
-    });
+    const { key, spawnedBy, updatedAt, archivedAt, deletedAt } = row;
+    if (spawnedBy === null) return;
+    const place = { updatedAt, archivedAt, deletedAt };
+    await this.#unit.change(INHERIT_ANCESTORS, { key, parentKey: spawnedBy, ...place });
+    const parent = { sessionKey: key, ancestorKey: spawnedBy };
+    await this.#unit.insert('session_ancestors', { ...parent, ...place });
   }
 
   async update(
@@ -227,7 +246,14 @@ export class SqlSessions implements SessionWrites {
     for (const property of Object.keys(patch)) {
       assert(!WRITE_ONCE.includes(property), `sessions.${property} is write-once`);
     }
-    await this.#unit.update('sessions', { name: 'key', value: key }, patch);
+    const row = { name: 'key', value: key } as const;
+    if (PLACE.every((property) => patch[property] === undefined)) {
+      await this.#unit.update('sessions', row, patch);
+    } else {
+      const moved = { key: row, patch, column: 'spawnedBy' } as const;
+      const parentKey = await this.#unit.updateReading('sessions', moved);
+      if (parentKey !== null) await this.#unit.change(MOVE_BELOW, { key });
+    }
     if (patch.sessionId !== undefined) {
       const at = this.#unit.now;
       await this.#unit.change(END_WINDOWS, { key, at });

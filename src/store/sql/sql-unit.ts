@@ -58,11 +58,29 @@ export class SqlUnit {
     const properties = Object.keys(patch);
     if (properties.length === 0) return;
     assert(!properties.includes(key.name), `${table}.${key.name} cannot be changed`);
-    const query = updateQuery(table, key.name, properties);
+    const query = updateQuery(table, { key: key.name, properties });
     const changes = await this.change(query, { ...patch, [key.name]: key.value });
-    if (changes === 0) {
-      throw new GatewayError('not_found', `${table}: there is no row ${key.name} ${key.value}`);
-    }
+    if (changes === 0) throw noRow(table, key);
+  }
+
+  /** The same, and returns a column of the changed row; `patch` has at least one member. */
+  async updateReading<T extends keyof Rows, C extends keyof Rows[T] & string>(
+    table: T,
+    {
+      key,
+      patch,
+      column,
+    }: {
+      key: { name: keyof Rows[T] & string; value: string };
+      patch: Partial<Rows[T]>;
+      column: C;
+    },
+  ): Promise<Rows[T][C]> {
+    const properties = Object.keys(patch);
+    const query = updateQuery(table, { key: key.name, properties, column });
+    const row = await this.first(query, { ...patch, [key.name]: key.value });
+    if (row === undefined) throw noRow(table, key);
+    return row[column] as Rows[T][C];
   }
 
   /** Runs a statement that only one kind of database knows. */
@@ -80,4 +98,8 @@ export class SqlUnit {
   #mustBeOpen(): void {
     assert(!this.#hasEnded, 'a tx was used after its unit had ended; await every call in the unit');
   }
+}
+
+function noRow(table: string, { name, value }: { name: string; value: string }): GatewayError {
+  return new GatewayError('not_found', `${table}: there is no row ${name} ${value}`);
 }

@@ -28,10 +28,14 @@ type TableOf<Row> = {
   [K in keyof Row & string as Snake<K>]: Row[K] extends boolean ? number : Row[K];
 };
 
-/** Closure of lineage: one row per session and ancestor of it, write-once. */
+/** Closure of lineage: one row per session and ancestor of it. */
 export interface SessionAncestorRow {
   sessionKey: string;
   ancestorKey: string;
+  /** what lists are ordered by, as in the session's row */
+  updatedAt: number;
+  archivedAt: number | null;
+  deletedAt: number | null;
 }
 
 /** Table name to row. */

@@ -39,8 +39,7 @@ async function plansOf(ask: (tx: SqlTx) => Promise<unknown>): Promise<string[]> 
 const scan = (scope: SessionScope, archived: boolean) => (tx: SqlTx) =>
   tx.sessions.scan({ scope, archived, cursor: { updatedAt: 9, key: 'k' }, limit: 200 });
 const agent: SessionScope = { type: 'agent', agentId: 'main' };
-const everyTree: SessionScope = { type: 'tree', ancestorKey: 'root', rootKey: 'root' };
-const partOfTree: SessionScope = { type: 'tree', ancestorKey: 'k', rootKey: 'root' };
+const below: SessionScope = { type: 'below', ancestorKey: 'k' };
 const tail = (includeTools: boolean) => (tx: SqlTx) =>
   tx.entries.tail({ sessionId: 's', includeTools, beforeSeq: 9, limit: 5 });
 
@@ -54,9 +53,16 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ['sessions.scan archived', scan({ type: 'everything' }, true), /INDEX sessions_archived \(/],
   ['sessions.scan agent', scan(agent, false), /INDEX sessions_live_of_agent \(agent_id=\? AND/],
   ['sessions.scan agent archived', scan(agent, true), /INDEX sessions_archived_of_agent \(/],
-  ['sessions.scan tree', scan(everyTree, false), /INDEX sessions_live_of_root \(root_key=\? AND/],
-  ['sessions.scan tree archived', scan(everyTree, true), /INDEX sessions_archived_of_root \(/],
-  ['sessions.scan part of tree', scan(partOfTree, false), /INDEX sessions_live_of_root \(root_key/],
+  [
+    '[SL13] sessions.scan below',
+    scan(below, false),
+    /INDEX session_ancestors_live \(ancestor_key=\? AND \(updated_at,session_key\)<\(\?,\?\)\)/,
+  ],
+  [
+    '[SL13] sessions.scan below, archived',
+    scan(below, true),
+    /INDEX session_ancestors_archived \(ancestor_key=\? AND/,
+  ],
   [
     'sessions.get',
     (tx) => tx.sessions.get('k'),

@@ -16,9 +16,10 @@ export const LINEAGE_CHECKS: readonly Check[] = [
       except select session_key, ancestor_key from session_ancestors`,
     heal: (row) => [
       statement(
-        'insert into session_ancestors (session_key, ancestor_key) values (?, ?)',
-        row['session_key'],
+        `insert into session_ancestors (session_key, ancestor_key, updated_at, archived_at, deleted_at)
+         select key, ?, updated_at, archived_at, deleted_at from sessions where key = ?`,
         row['ancestor_key'],
+        row['session_key'],
       ),
     ],
   },
@@ -32,6 +33,24 @@ export const LINEAGE_CHECKS: readonly Check[] = [
         'delete from session_ancestors where session_key = ? and ancestor_key = ?',
         row['session_key'],
         row['ancestor_key'],
+      ),
+    ],
+  },
+  {
+    name: 'lineage-order',
+    rule: 'a session stands in another place below its ancestors than in other lists',
+    find: `select distinct s.key, s.updated_at, s.archived_at, s.deleted_at from sessions s
+      join session_ancestors a on a.session_key = s.key
+      where a.updated_at <> s.updated_at or a.archived_at is distinct from s.archived_at
+        or a.deleted_at is distinct from s.deleted_at`,
+    heal: (row) => [
+      statement(
+        `update session_ancestors set updated_at = ?, archived_at = ?, deleted_at = ?
+         where session_key = ?`,
+        row['updated_at'],
+        row['archived_at'],
+        row['deleted_at'],
+        row['key'],
       ),
     ],
   },
