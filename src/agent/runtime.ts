@@ -48,6 +48,11 @@ export interface TurnHost {
    * executes no tool itself. A rejection ends the turn: pass it on, do not catch it.
    */
   toolCalls(message: AssistantMessage): Promise<(ToolResultMessage | UserMessage)[]>;
+  /**
+   * Tells of a model call that failed and is made again. Its message is kept nowhere, but what it used counts.
+   * Not durable by itself: it is booked with the next message of the turn.
+   */
+  retried(message: AssistantMessage): void;
 }
 
 /** Contract: resolves with the final assistant message (without tool calls); a model failure is a

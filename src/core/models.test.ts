@@ -6,7 +6,7 @@ import { must } from '../util/assert.ts';
 import { findAgent } from './agents.ts';
 import {
   contextWindowOf,
-  costOf,
+  pricesOf,
   formatModel,
   modelForSpawn,
   modelOfSession,
@@ -110,14 +110,14 @@ test('[BR-165] the context window is the one of the model in effect', () => {
 });
 
 test('missing prices are 0, and a model without any is unpriced', () => {
-  assert.deepEqual(costOf(config, { provider: 'own', id: 'big' }), {
+  assert.deepEqual(pricesOf(config, { provider: 'own', id: 'big' }), {
     input: 3,
     output: 15,
     cacheRead: 0,
     cacheWrite: 0,
   });
-  assert.equal(costOf(config, { provider: 'own', id: 'org/small' }), undefined);
-  assert.equal(costOf(config, { provider: 'Open', id: 'x' }), undefined);
+  assert.equal(pricesOf(config, { provider: 'own', id: 'org/small' }), undefined);
+  assert.equal(pricesOf(config, { provider: 'Open', id: 'x' }), undefined);
 });
 
 test('[BR-168] a spawned session gets model and thinking by parameter, agent, defaults, caller, in this order', () => {

@@ -81,7 +81,7 @@ export function contextWindowOf(config: Config, model: ModelRef): number {
 }
 
 /** Returns the prices of a model, or undefined when it is unpriced. */
-export function costOf(config: Config, model: ModelRef): ModelPrices | undefined {
+export function pricesOf(config: Config, model: ModelRef): ModelPrices | undefined {
   return modelSettings(config, model)?.cost;
 }
 

@@ -6,6 +6,7 @@ import { lanesContract } from './contract/lanes.suite.ts';
 import { runsContract } from './contract/runs.suite.ts';
 import type { OpenHarness } from './contract/samples.suite.ts';
 import { sessionsContract } from './contract/sessions.suite.ts';
+import { usageContract } from './contract/usage.suite.ts';
 import { unitsContract } from './contract/units.suite.ts';
 
 /** Registers the contract for the stores that `open` makes, an empty one at each call. */
@@ -17,5 +18,6 @@ export function storeContract(name: string, open: OpenHarness): void {
     lanesContract(open);
     runsContract(open);
     followUpsContract(open);
+    usageContract(open);
   });
 }

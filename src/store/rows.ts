@@ -253,6 +253,51 @@ export interface ToolCallRow {
   finishedAt: number | null;
 }
 
+/** One call of a model, and what it used. Only what may be billed is here. */
+export interface ModelCallRow {
+  runId: string;
+  /** order in the run, from 0 */
+  position: number;
+  /** attempt of the step, from 1; more after a crash */
+  attempt: number;
+  /** `provider/id` that was asked */
+  model: string;
+  /** `unknown` = its answer, if there was one, is lost: nobody knows whether it was billed */
+  outcome: 'ok' | 'error' | 'aborted' | 'unknown';
+  /** the model said what it used; else the tokens are 0 and the cost null */
+  usageKnown: boolean;
+  /** without those of the cache */
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  /** billionths of a US dollar, null = the model is unpriced, or its usage unknown */
+  costNanos: number | null;
+  at: number;
+}
+
+/** What the runs of a session used of one model on one day. */
+export interface UsageDayRow {
+  sessionKey: string;
+  /** days since 1970-01-01, UTC */
+  day: number;
+  /** `provider/id` */
+  model: string;
+  agentId: string;
+  rootKey: string;
+  calls: number;
+  /** of these: nobody knows what they used */
+  unknownCalls: number;
+  /** of these: what they used is known, and the model has no prices */
+  unpricedCalls: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  /** of the calls whose cost is known */
+  costNanos: number;
+}
+
 /** A run that waits for another run; a call that waits for several has one row for each. */
 export interface WaitRow {
   /** stable name of the waiting call: `<runId>:<position>:<callIndex>`, then `:<n>` from its second target on */

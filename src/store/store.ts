@@ -14,10 +14,12 @@ import type {
   InputRow,
   JobRow,
   LaneRow,
+  ModelCallRow,
   RunRow,
   SessionRow,
   SpawnRow,
   ToolCallRow,
+  UsageDayRow,
   WaitRow,
   WindowRow,
 } from './rows.ts';
@@ -281,6 +283,31 @@ export interface ToolCallId {
   callIndex: number;
 }
 
+/** Whose usage a walk sees, and in which order. */
+export type UsageScope =
+  /** by day, then by session */
+  | { type: 'everything'; order: 'day' }
+  /** by session, then by day */
+  | { type: 'everything'; order: 'session' }
+  | { type: 'session'; sessionKey: string }
+  /** the root and all that was spawned below it, by session, then by day */
+  | { type: 'root'; rootKey: string };
+/** A place in a walk: `model` '' comes before all models of a day, `sessionKey` '' before all sessions. */
+export type UsagePlace = Pick<UsageDayRow, 'sessionKey' | 'day' | 'model'>;
+export interface UsageReads {
+  /** The model calls of a run, in order. */
+  callsOf(runId: string): Promise<ModelCallRow[]>;
+  /** Rows of the scope strictly after this place, in its order, at most `limit`. One index search. */
+  page(query: { scope: UsageScope; after: UsagePlace; limit: number }): Promise<UsageDayRow[]>;
+}
+export interface UsageWrites extends UsageReads {
+  /** Adds a call after those that its run has made, and adds it to the sums of its session and day. */
+  book(
+    call: Omit<ModelCallRow, 'position'>,
+    of: Pick<UsageDayRow, 'sessionKey' | 'agentId' | 'rootKey'>,
+  ): Promise<void>;
+}
+
 export interface WaitReads {
   get(waitId: string): Promise<WaitRow | undefined>;
   /** The open waits of the run that holds this lane. */
@@ -432,6 +459,7 @@ export interface ReadTx {
   readonly runs: RunReads;
   readonly lanes: LaneReads;
   readonly toolCalls: ToolCallReads;
+  readonly usage: UsageReads;
   readonly waits: WaitReads;
   readonly exchanges: ExchangeReads;
   readonly spawns: SpawnReads;
@@ -449,6 +477,7 @@ export interface WriteTx {
   readonly runs: RunWrites;
   readonly lanes: LaneWrites;
   readonly toolCalls: ToolCallWrites;
+  readonly usage: UsageWrites;
   readonly waits: WaitWrites;
   readonly exchanges: ExchangeWrites;
   readonly spawns: SpawnWrites;

@@ -9,6 +9,7 @@ import {
 export interface RecordingHost extends TurnHost {
   deltas: string[];
   committed: AssistantMessage[];
+  retries: AssistantMessage[];
 }
 
 /** Returns a host that keeps what it is given and answers each call `result of NAME`, or as `perform` says. */
@@ -18,6 +19,10 @@ export function createRecordingHost(
   const host: RecordingHost = {
     deltas: [],
     committed: [],
+    retries: [],
+    retried(message) {
+      host.retries.push(message);
+    },
     delta(text) {
       host.deltas.push(text);
     },

@@ -20,7 +20,12 @@ export interface Reply {
 }
 
 export interface RetryOptions {
-  onRetry(retry: { status: number | undefined; delayMs: number }): void;
+  onRetry(retry: {
+    status: number | undefined;
+    delayMs: number;
+    /** what came of the failed try */
+    message: AssistantMessage;
+  }): void;
   /** text that a failed message carries in the end */
   describe(message: AssistantMessage, reply: Reply): string;
 }
@@ -54,7 +59,7 @@ async function forward(
     if (failed === undefined) return;
     const delayMs = signal?.aborted ? undefined : retryDelay(failed, { reply, retry, waitedMs });
     if (delayMs !== undefined) {
-      given.onRetry({ status: reply.status, delayMs });
+      given.onRetry({ status: reply.status, delayMs, message: failed.message });
       await delay(delayMs, undefined, signal ? { signal } : {}).catch(() => {});
       waitedMs += delayMs;
       // Aborted while waiting: the next try ends at once and says so.

@@ -130,13 +130,15 @@ function withoutAnswerLimit(payload: unknown): unknown {
   return rest;
 }
 
-function toStreamFn({ turn, provider, logger }: TurnInput): StreamFn {
+function toStreamFn({ turn, host, provider, logger }: TurnInput): StreamFn {
   const api =
     provider.api === 'anthropic-messages' ? anthropicMessagesApi() : openAICompletionsApi();
   const model = `${turn.model.provider}/${turn.model.id}`;
   return withRetries(api.streamSimple.bind(api), {
-    onRetry: (retry) =>
-      logger.warn({ runId: turn.runId, model, ...retry }, 'model call failed; trying again'),
+    onRetry: ({ message, ...retry }) => {
+      logger.warn({ runId: turn.runId, model, ...retry }, 'model call failed; trying again');
+      host.retried(fromPiMessage(message));
+    },
     describe: (message, reply) =>
       describeFailure({
         model,

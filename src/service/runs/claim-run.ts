@@ -5,6 +5,7 @@ import type { LaneRow, RunRow, SessionRow } from '../../store/rows.ts';
 import type { LaneFence, WriteTx } from '../../store/store.ts';
 import { isNote } from './accept-run.ts';
 import type { RunContext } from '../context.ts';
+import { bookUnknown, type Caller } from '../usage/book-calls.ts';
 import { appendInput } from './append-input.ts';
 import { endLostRun, partsOf, tellLost } from './end-lost-run.ts';
 import { joinTurn, waitingForTurnOf } from './merge-runs.ts';
@@ -143,7 +144,15 @@ async function resumeRun(
   await tx.lanes.setCurrent(fence, runId, 'running');
   const verdict = resumeVerdict(context, run);
   const attempt = run.attempts + 2;
+  await bookLostCall(tx, context, { run, session, attempt: attempt - 1 });
   return { run: { ...run, state }, session, fence, attempt, verdict, merged: [] };
+}
+
+/** Unless its tools were at work, the model was being asked; what became of that call nobody knows. */
+async function bookLostCall(tx: WriteTx, context: RunContext, caller: Caller): Promise<void> {
+  const calls = await tx.toolCalls.ofRun(caller.run.runId);
+  if (calls.some(({ state }) => state !== 'finished')) return;
+  await bookUnknown(tx, context, caller);
 }
 
 /** Why a run that was interrupted does not go on. */

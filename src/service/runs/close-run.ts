@@ -17,7 +17,8 @@ import { followExchange } from '../exchange/follow-exchange.ts';
 import { followSpawn } from '../spawn/follow-spawn.ts';
 import { putOutgoing, routeOf, storedRoute } from '../delivery/outbox.ts';
 import { endMerged } from './merge-runs.ts';
-import { addUsage, contextTokensAfter, isPriced } from './run-usage.ts';
+import { bookCalls, contextTokensAfter } from '../usage/book-calls.ts';
+import type { UnbookedCalls } from '../usage/call-ledger.ts';
 
 /** How a run ended. */
 export interface RunEnd {
@@ -25,6 +26,8 @@ export interface RunEnd {
   /** the final or partial assistant message, to be appended */
   message: AssistantMessage | undefined;
   error: string | undefined;
+  /** model calls that the message does not speak for */
+  unbooked?: UnbookedCalls;
 }
 
 /** What the outside is told once the run is closed. */
@@ -96,8 +99,8 @@ async function writeOutcome(
       json: JSON.stringify(message),
       createdAt: tx.now,
     });
-    await addUsage(tx, { runId, message, isPriced: isPriced(context, message) });
   }
+  await bookCalls(tx, context, { caller: claimed, message, unbooked: end.unbooked });
   await tx.runs.update(runId, {
     state,
     endedAt: tx.now,

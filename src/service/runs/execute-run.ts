@@ -17,6 +17,7 @@ import type { ClosedRun, RunEnd } from './close-run.ts';
 import type { RunContext } from '../context.ts';
 import { endIfInterrupted, INTERRUPTED_TEXT } from './interrupts.ts';
 import { mustHoldLease } from './lease.ts';
+import { CallLedger } from '../usage/call-ledger.ts';
 import { settleRun } from './settle-run.ts';
 import { tellMerged } from './tell-merged.ts';
 import { finishToolCalls, performToolCalls, type PlayedRun } from './turn-host.ts';
@@ -61,7 +62,7 @@ async function endOf(
   const verdict = claimed.verdict ?? (await stopBefore(context, claimed));
   if (verdict !== undefined) return { ...verdict, message: undefined };
   const counter = startAttemptCounter(context, active);
-  const streamed: Streamed = { partial: undefined };
+  const streamed: Streamed = { partial: undefined, ledger: new CallLedger() };
   const played = await raceAbort(active, () =>
     play(context, { active, claimed, counter, streamed }),
   );
@@ -71,7 +72,8 @@ async function endOf(
     return 'left';
   }
   if (played.kind === 'failed' && isFenced(played.error)) throw played.error;
-  return toEnd(context, { active, claimed, played, streamed });
+  const end = toEnd(context, { active, claimed, played, streamed });
+  return { ...end, unbooked: streamed.ledger.unbooked() };
 }
 
 /** A stop that was committed before the run was registered here has told nobody. */
@@ -87,6 +89,7 @@ async function stopBefore(
 /** What of the message under way has been shown: all that is left of it when the runtime gives nothing back. */
 interface Streamed {
   partial: AssistantMessage | undefined;
+  ledger: CallLedger;
 }
 
 type Played =
@@ -158,7 +161,8 @@ async function play(
     // An interrupt that was accepted before this run was known as active.
     await endIfInterrupted(context, active);
     const built = await buildTurn(context, claimed);
-    const played = { active, claimed, counter, offered: built.offered, workspace: built.workspace };
+    const { offered, workspace } = built;
+    const played = { active, claimed, counter, ledger: streamed.ledger, offered, workspace };
     const isChanged = await finishInterruptedCalls(context, played);
     const { turn } = isChanged ? await buildTurn(context, claimed) : built;
     const runtime = context.runtimeFor(turn.model.provider);
@@ -235,10 +239,15 @@ async function runTurn(
     toolCalls: async (message): Promise<(ToolResultMessage | UserMessage)[]> => {
       text = '';
       streamed.partial = undefined;
-      return performToolCalls(context, played, message);
+      played.ledger.answered();
+      const results = await performToolCalls(context, played, message);
+      played.ledger.ask();
+      return results;
     },
+    retried: (message) => played.ledger.fail(message),
   };
   mustHoldLease(context.store);
+  played.ledger.ask();
   return runtime.runTurn(turn, host, played.active.signal);
 }
 

@@ -19,7 +19,8 @@ import type { RunContext } from '../context.ts';
 import type { AttemptCounter } from './attempt-counter.ts';
 import { mustHoldLease } from './lease.ts';
 import { steerInto } from './merge-runs.ts';
-import { addUsage, isPriced } from './run-usage.ts';
+import { bookCalls } from '../usage/book-calls.ts';
+import type { CallLedger } from '../usage/call-ledger.ts';
 import { tellMerged } from './tell-merged.ts';
 import { unreadableReporter } from '../unreadable-rows.ts';
 import { briefly } from '../../util/briefly.ts';
@@ -29,6 +30,7 @@ export interface PlayedRun {
   active: ActiveRun;
   claimed: ClaimedRun;
   counter: AttemptCounter;
+  ledger: CallLedger;
   /** tools that this session may call now, by name */
   offered: ReadonlyMap<string, AgentTool>;
   /** folder that file tools are confined to */
@@ -81,13 +83,14 @@ function withUsableArguments(message: AssistantMessage): AssistantMessage {
   return { ...message, content };
 }
 
-function planToolCalls(
+async function planToolCalls(
   context: RunContext,
-  { active, claimed }: PlayedRun,
+  { active, claimed, ledger }: PlayedRun,
   message: AssistantMessage,
 ): Promise<ToolCallRow[]> {
   const { runId } = active;
-  return context.store.write('plan-tools', async (tx) => {
+  const unbooked = ledger.unbooked();
+  const rows = await context.store.write('plan-tools', async (tx) => {
     await tx.lanes.lock(active.fence);
     const earlier = await tx.toolCalls.ofRun(runId);
     const position = earlier.reduce((max, call) => Math.max(max, call.position + 1), 0);
@@ -105,11 +108,13 @@ function planToolCalls(
       await tx.toolCalls.plan(row);
       rows.push({ ...row, state: 'planned', resultJson: null, startedAt: null, finishedAt: null });
     }
-    await addUsage(tx, { runId, message, isPriced: isPriced(context, message) });
+    await bookCalls(tx, context, { caller: claimed, message, unbooked });
     await tx.runs.update(runId, { attempts: 0 });
     await tx.sessions.update(claimed.run.sessionKey, { updatedAt: tx.now, systemSent: true });
     return rows;
   });
+  ledger.booked();
+  return rows;
 }
 
 async function performCall(

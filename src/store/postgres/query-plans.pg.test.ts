@@ -10,7 +10,7 @@ import { silentLogger } from '../../util/logger.ts';
 import type { SqlConnection, SqlResult, SqlValue } from '../sql/connection.ts';
 import { SqlTx } from '../sql/sql-tx.ts';
 import { SqlUnit } from '../sql/sql-unit.ts';
-import type { SessionScope } from '../store.ts';
+import type { SessionScope, UsageScope } from '../store.ts';
 import { GraphileJobs } from './graphile-jobs.ts';
 import { openPostgresStore } from './open-postgres-store.ts';
 import { BY_INDEX } from './pg-connection.ts';
@@ -55,6 +55,13 @@ const FILL = [
       max_turns, turns, request_text, created_at)
     select 'exchange ' || n, 'key ' || n % 100, 'key ' || n % 90, 'run ' || n, 'run ' || n, 1, 'done', 5, 0,
       '', n from generate_series(1, ${ROWS}) n`,
+  `insert into model_calls (run_id, position, attempt, model, outcome, usage_known, input_tokens,
+      output_tokens, cache_read_tokens, cache_write_tokens, at)
+    select 'run ' || n / 4, n % 4, 1, 'model', 'ok', 1, 1, 1, 0, 0, n from generate_series(1, ${ROWS}) n`,
+  `insert into usage_days (session_key, day, model, agent_id, root_key, calls, unknown_calls,
+      unpriced_calls, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_nanos)
+    select 'key ' || n % 400, n / 400, 'model', 'agent', 'root ' || n % 50, 1, 0, 0, 1, 1, 0, 0, 1
+    from generate_series(1, ${ROWS}) n`,
   'analyze',
 ];
 
@@ -92,6 +99,8 @@ async function planOf(ask: (tx: SqlTx) => Promise<unknown>): Promise<string> {
 
 const scan = (scope: SessionScope, archived: boolean) => (tx: SqlTx) =>
   tx.sessions.scan({ scope, archived, cursor: { updatedAt: 3000, key: 'k' }, limit: 50 });
+const usagePage = (scope: UsageScope) => (tx: SqlTx) =>
+  tx.usage.page({ scope, after: { sessionKey: 'key 9', day: 3, model: 'm' }, limit: 5 });
 const tail = (includeTools: boolean) => (tx: SqlTx) =>
   tx.entries.tail({ sessionId: 'session 1', includeTools, beforeSeq: 3000, limit: 5 });
 
@@ -149,6 +158,27 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     'lanes.nextReadyAt',
     (tx) => tx.lanes.nextReadyAt('main', 3000),
     /using lanes_ready on[^]*Index Cond: .*turn_at > /,
+  ],
+  ['usage.callsOf', (tx) => tx.usage.callsOf('run 9'), /using model_calls_pkey on/],
+  [
+    'usage.page by day',
+    usagePage({ type: 'everything', order: 'day' }),
+    /using usage_days_by_day on[^]*Index Cond: \(ROW\(day, /,
+  ],
+  [
+    'usage.page by session',
+    usagePage({ type: 'everything', order: 'session' }),
+    /using usage_days_pkey on[^]*Index Cond: \(ROW\(session_key, /,
+  ],
+  [
+    'usage.page of a session',
+    usagePage({ type: 'session', sessionKey: 'key 9' }),
+    /using usage_days_pkey on[^]*Index Cond: .*session_key = .*ROW\(day, /,
+  ],
+  [
+    'usage.page of a root',
+    usagePage({ type: 'root', rootKey: 'root 9' }),
+    /using usage_days_of_root on[^]*Index Cond: .*root_key = .*ROW\(session_key, /,
   ],
   [
     'exchanges.pageOf',

@@ -11,6 +11,7 @@ import { SqlSessions } from './sessions.ts';
 import { SqlSpawns } from './spawns.ts';
 import type { SqlUnit } from './sql-unit.ts';
 import { SqlToolCalls } from './tool-calls.ts';
+import { SqlUsage } from './usage.ts';
 import { SqlWaits } from './waits.ts';
 import { SqlWindows } from './windows.ts';
 
@@ -24,6 +25,7 @@ export class SqlTx implements WriteTx {
   readonly runs: SqlRuns;
   readonly lanes: SqlLanes;
   readonly toolCalls: SqlToolCalls;
+  readonly usage: SqlUsage;
   readonly waits: SqlWaits;
   readonly exchanges: SqlExchanges;
   readonly spawns: SqlSpawns;
@@ -42,6 +44,7 @@ export class SqlTx implements WriteTx {
     this.runs = new SqlRuns(unit);
     this.lanes = new SqlLanes(unit);
     this.toolCalls = new SqlToolCalls(unit);
+    this.usage = new SqlUsage(unit);
     this.waits = new SqlWaits(unit);
     this.exchanges = new SqlExchanges(unit);
     this.spawns = new SqlSpawns(unit);

@@ -9,10 +9,12 @@ import type {
   InputRow,
   JobRow,
   LaneRow,
+  ModelCallRow,
   RunRow,
   SessionRow,
   SpawnRow,
   ToolCallRow,
+  UsageDayRow,
   WaitRow,
   WindowRow,
 } from '../rows.ts';
@@ -48,6 +50,8 @@ export interface Rows {
   runs: RunRow;
   lanes: LaneRow;
   tool_calls: ToolCallRow;
+  model_calls: ModelCallRow;
+  usage_days: UsageDayRow;
   waits: WaitRow;
   exchanges: ExchangeRow;
   spawns: SpawnRow;

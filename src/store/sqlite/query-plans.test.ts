@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { SqlConnection, SqlResult, SqlValue } from '../sql/connection.ts';
 import { SqlTx } from '../sql/sql-tx.ts';
 import { SqlUnit } from '../sql/sql-unit.ts';
-import type { SessionScope } from '../store.ts';
+import type { SessionScope, UsageScope } from '../store.ts';
 import { migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
@@ -42,6 +42,9 @@ const agent: SessionScope = { type: 'agent', agentId: 'main' };
 const below: SessionScope = { type: 'below', ancestorKey: 'k' };
 const tail = (includeTools: boolean) => (tx: SqlTx) =>
   tx.entries.tail({ sessionId: 's', includeTools, beforeSeq: 9, limit: 5 });
+
+const usagePage = (scope: UsageScope) => (tx: SqlTx) =>
+  tx.usage.page({ scope, after: { sessionKey: 'k', day: 9, model: 'm' }, limit: 5 });
 
 const claimWithTurn = async (tx: SqlTx): Promise<void> => {
   await tx.lanes.addRun('k', 'main', 1);
@@ -165,6 +168,27 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     'exchanges.pageOf, as target',
     (tx) => tx.exchanges.pageOf({ sessionKey: 'a', cursor: undefined, limit: 9 }),
     /INDEX exchanges_of_target \(target_key=\? AND \(created_at,exchange_id\)<\(\?,\?\)\)/,
+  ],
+  ['usage.callsOf', (tx) => tx.usage.callsOf('r'), /model_calls USING PRIMARY KEY \(run_id=\?\)/],
+  [
+    'usage.page by day',
+    usagePage({ type: 'everything', order: 'day' }),
+    /INDEX usage_days_by_day \(\(day,session_key,model\)>\(\?,\?,\?\)\)/,
+  ],
+  [
+    'usage.page by session',
+    usagePage({ type: 'everything', order: 'session' }),
+    /usage_days USING PRIMARY KEY \(\(session_key,day,model\)>/,
+  ],
+  [
+    'usage.page of a session',
+    usagePage({ type: 'session', sessionKey: 'k' }),
+    /usage_days USING PRIMARY KEY \(session_key=\? AND \(day,model\)>/,
+  ],
+  [
+    'usage.page of a root',
+    usagePage({ type: 'root', rootKey: 'k' }),
+    /INDEX usage_days_of_root \(root_key=\? AND \(session_key,day,model\)>/,
   ],
   ['lanes.hold', (tx) => tx.lanes.hold('k'), /PRIMARY KEY/],
   ['spawns.unsettledOf', (tx) => tx.spawns.unsettledOf('k'), /INDEX spawns_unsettled/],
