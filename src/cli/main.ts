@@ -35,6 +35,10 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'list and show what agents said to each other',
     load: async () => (await import('./commands/exchanges.ts')).defineExchanges,
   },
+  usage: {
+    summary: 'show tokens and cost',
+    load: async () => (await import('./commands/usage.ts')).defineUsage,
+  },
   tool: {
     summary: 'call a tool as a session',
     load: async () => (await import('./commands/tool.ts')).defineTool,

@@ -72,6 +72,7 @@ function createHandlers({
     'runs.stop': (stop) => services.stopRuns(stop),
     'exchanges.get': (query) => services.getExchange(query),
     'exchanges.list': (query) => services.listExchanges(query),
+    usage: (query) => services.readUsage(query),
     'chat.abort': async ({ sessionKey, runId }) => {
       const { runIds } = await services.stopRuns({ sessionKey, runId, queued: true });
       return { ok: true, aborted: runIds.length > 0, runIds };

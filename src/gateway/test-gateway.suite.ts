@@ -63,6 +63,7 @@ export class PlayedServices {
       this.#note('runs.list', query, { runs: [], count: 0, limitApplied: 50, hasMore: false }),
     getExchange: notPlayed,
     listExchanges: notPlayed,
+    readUsage: notPlayed,
   };
 
   end(runId: string, answer: Partial<RunWaitAnswer> = {}): void {

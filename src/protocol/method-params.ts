@@ -131,6 +131,37 @@ export const exchangesListParams = z.strictObject({
   limit: count,
   cursor: atMost(CURSOR_MAX).exactOptional(),
 });
+const utcDay = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day of UTC, YYYY-MM-DD')
+  .exactOptional();
+export const usageParams = z
+  .strictObject({
+    sessionKey: key.exactOptional(),
+    runId: runId.exactOptional(),
+    tree: flag,
+    since: utcDay,
+    until: utcDay,
+    by: z.enum(['session', 'agent', 'model', 'day']).exactOptional(),
+    limit: count,
+    cursor: atMost(CURSOR_MAX).exactOptional(),
+  })
+  .refine((given) => given.tree !== true || given.sessionKey !== undefined, {
+    path: ['tree'],
+    message: 'needs sessionKey: the session whose tree is meant',
+  })
+  .refine(({ cursor, by }) => cursor === undefined || by !== undefined, {
+    path: ['cursor'],
+    message: 'needs by: only groups have pages',
+  })
+  .refine(
+    ({ runId: of, by = 'model', ...rest }) =>
+      of === undefined || (by === 'model' && Object.keys(rest).length === 0),
+    {
+      path: ['runId'],
+      message: 'goes together with by: "model" alone; a run has no other groups, days or pages',
+    },
+  );
 export const chatAbortParams = z.strictObject({ sessionKey: key, runId: runId.exactOptional() });
 
 export const toolsInvokeParams = z.strictObject({

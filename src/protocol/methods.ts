@@ -29,6 +29,7 @@ export const METHODS = {
   'runs.stop': { scope: 'operator.write', params: params.runsStopParams, isWork: true },
   'exchanges.get': { scope: 'operator.read', params: params.exchangesGetParams, isWork: false },
   'exchanges.list': { scope: 'operator.read', params: params.exchangesListParams, isWork: false },
+  usage: { scope: 'operator.read', params: params.usageParams, isWork: false },
   'chat.abort': { scope: 'operator.write', params: params.chatAbortParams, isWork: true },
   'agents.list': { scope: 'operator.read', params: params.noParams, isWork: false },
   'tools.invoke': { scope: 'operator.write', params: params.toolsInvokeParams, isWork: true },

@@ -28,6 +28,7 @@ import type { Services } from './services.ts';
 import { createSlots } from './runs/slots.ts';
 import { spawnSession } from './spawn/spawn-session.ts';
 import { getRun, listRuns } from './runs/list-runs.ts';
+import { readUsage } from './usage/read-usage.ts';
 import { stopAsOperator, stopAsSession } from './runs/stop-session.ts';
 import { waitForRun } from './runs/wait-for-run.ts';
 import { watchStops } from './runs/watch-stops.ts';
@@ -112,6 +113,7 @@ function toServices(host: RunServices): Services {
     getRun: (runId) => getRun(host, runId),
     listRuns: (query) => listRuns(host, query),
     getExchange: (query) => getExchange(host, query),
+    readUsage: (query) => readUsage(host, query),
     listExchanges: (query) => listExchanges(host, query),
     acceptMessage: (caller, request) => acceptMessage(host, caller, request),
     waitForRun: (runId, options) => waitForRun(host, { runId, ...options }),

@@ -10,8 +10,11 @@ export interface FakeReply {
 }
 
 export interface FakeUsage {
+  /** without those of the cache */
   input: number;
   output: number;
+  cacheRead?: number;
+  cacheWrite?: number;
 }
 
 export interface FakeApi {
@@ -26,7 +29,11 @@ export interface FakeApi {
     model: string;
     text: string;
     call?: { name: string; argumentsStart: string };
+    /** where the API tells it at the start */
+    usage?: FakeUsage;
   }): string[];
+  /** the events before any content */
+  toStart(model: string, usage: FakeUsage): string[];
   toError(message: string): unknown;
 }
 
@@ -74,6 +81,7 @@ const openai: FakeApi = {
       ...(started ? [event({ delta: { tool_calls: [started] } })] : []),
     ];
   },
+  toStart: (model) => [openaiEvents(model)({ delta: { role: 'assistant', content: '' } })],
   toError: (message) => ({ error: { message, type: 'server_error' } }),
 };
 
@@ -88,9 +96,14 @@ function openaiEvents(model: string): (choice: object | undefined, usage?: FakeU
       choices: choice ? [{ index: 0, finish_reason: null, ...choice }] : [],
       ...(usage && {
         usage: {
-          prompt_tokens: usage.input,
+          prompt_tokens: usage.input + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0),
           completion_tokens: usage.output,
-          total_tokens: usage.input + usage.output,
+          ...(usage.cacheRead !== undefined && {
+            prompt_tokens_details: {
+              cached_tokens: usage.cacheRead,
+              cache_write_tokens: usage.cacheWrite ?? 0,
+            },
+          }),
         },
       }),
     };
@@ -134,17 +147,18 @@ const anthropic: FakeApi = {
       named('message_stop', {}),
     ];
   },
-  toOpening({ model, text, call }) {
+  toOpening({ model, text, call, usage }) {
     const toolUse = call && { type: 'tool_use', id: nextId('toolu'), name: call.name, input: {} };
     const delta = call && { type: 'input_json_delta', partial_json: call.argumentsStart };
     return [
-      messageStart(model, undefined),
+      messageStart(model, usage),
       named('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
       named('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
       ...(toolUse ? [named('content_block_start', { index: 1, content_block: toolUse })] : []),
       ...(delta ? [named('content_block_delta', { index: 1, delta })] : []),
     ];
   },
+  toStart: (model, usage) => [messageStart(model, usage)],
   toError: (message) => ({ type: 'error', error: { type: 'api_error', message } }),
 };
 
@@ -158,7 +172,12 @@ function messageStart(model: string, usage: FakeUsage | undefined): string {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: { input_tokens: usage?.input ?? 0, output_tokens: 0 },
+      usage: {
+        input_tokens: usage?.input ?? 0,
+        output_tokens: 0,
+        cache_read_input_tokens: usage?.cacheRead ?? 0,
+        cache_creation_input_tokens: usage?.cacheWrite ?? 0,
+      },
     },
   });
 }

@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import type { Message } from '../../src/protocol/message.ts';
 import { planScene, readScene } from '../../src/agent/scripted/scene.ts';
 import type { Plan } from '../../src/agent/scripted/script.ts';
-import { FAKE_APIS, type FakeApi } from './fake-model-apis.ts';
+import { FAKE_APIS, type FakeApi, type FakeUsage } from './fake-model-apis.ts';
 
 export interface FakeModelOptions {
   /** default: a free one */
@@ -59,7 +59,9 @@ export type Failure =
   /** no answer at all until the client goes */
   | { kind: 'hang' }
   /** the start of a text, then no more until the client goes */
-  | { kind: 'stall'; text: string }
+  | { kind: 'stall'; text: string; usage?: FakeUsage }
+  /** says what it charges, and the connection breaks before any content */
+  | { kind: 'charge'; usage: FakeUsage }
   /** a call with these arguments, as text; of the OpenAI API alone */
   | { kind: 'raw-tool-call'; name: string; argumentsText: string }
   /** the output limit ends the answer after this text */
@@ -82,7 +84,7 @@ export interface FakeModel {
   /** False leaves usage out of the answers. */
   reportsUsage: boolean;
   /** What the answers claim in place of an estimate. */
-  usage: { input: number; output: number } | undefined;
+  usage: FakeUsage | undefined;
   /** Resolves when that many requests have come in. */
   requestCount(count: number): Promise<void>;
   close(): Promise<void>;
@@ -266,8 +268,15 @@ async function fail(
       break;
     case 'stall':
       startStream(response);
-      for (const event of api.toOpening({ model, text: failure.text })) response.write(event);
+      for (const event of api.toOpening({ model, ...failure })) response.write(event);
       break;
+    case 'charge':
+      startStream(response);
+      await new Promise((resolve) =>
+        response.write(api.toStart(model, failure.usage).join(''), resolve),
+      );
+      response.destroy();
+      return;
     case 'raw-tool-call': {
       startStream(response);
       const call = { name: failure.name, argumentsStart: failure.argumentsText };

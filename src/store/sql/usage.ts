@@ -1,10 +1,9 @@
 import { sql } from 'kysely';
 import type { ModelCallRow, UsageDayRow } from '../rows.ts';
 import type { UsagePlace, UsageReads, UsageWrites } from '../store.ts';
+import { dayOf } from '../../util/utc-day.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
-
-const MS_PER_DAY = 86_400_000;
 
 const CALLS_OF_RUN = defineQuery((db, p: { runId: string }) =>
   db.selectFrom('model_calls').selectAll().where('run_id', '=', p.runId).orderBy('position'),
@@ -144,7 +143,7 @@ export class SqlUsage implements UsageWrites {
     const { usageKnown, costNanos } = call;
     await this.#unit.change(ADD_TO_DAY, {
       ...of,
-      day: Math.floor(call.at / MS_PER_DAY),
+      day: dayOf(call.at),
       model: call.model,
       calls: 1,
       unknownCalls: usageKnown ? 0 : 1,
