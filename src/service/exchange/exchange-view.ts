@@ -8,7 +8,7 @@ import type { ReadTx } from '../../store/store.ts';
 import type { AnnounceView, ExchangeSummary, ExchangeTurnView, ExchangeView } from '../services.ts';
 
 /** Characters of one text in an answer; `textCut` says when there is more, and chat.history has it. */
-export const MAX_SHOWN_TEXT = 4_000;
+const MAX_SHOWN_TEXT = 4_000;
 
 /** Returns the line of a list: no texts, no runs. */
 export function toSummary(row: ExchangeRow): ExchangeSummary {

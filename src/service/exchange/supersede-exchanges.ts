@@ -11,7 +11,7 @@ import type { WriteTx } from '../../store/store.ts';
 import { applyMove } from './apply-move.ts';
 
 /** What a withdrawn turn says of itself. */
-export const SUPERSEDED_TEXT = 'withdrawn: a newer message between the two superseded its exchange';
+const SUPERSEDED_TEXT = 'withdrawn: a newer message between the two superseded its exchange';
 
 /** Closes the exchanges of the pair that still talk, and returns their turns that now never begin. */
 export async function supersedeExchanges(
