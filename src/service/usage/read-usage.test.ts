@@ -102,7 +102,7 @@ function sumOf(parts: readonly UsageTotals[]) {
 
 test('[US13] over runs, sessions, trees, agents, models and days the sums are the same', async (t) => {
   await fc.assert(
-    fc.asyncProperty(fc.array(anyBooked, { maxLength: 60 }), async (calls) => {
+    fc.asyncProperty(fc.array(anyBooked, { maxLength: 60, size: 'max' }), async (calls) => {
       const world = createSessionWorld(t, { agents: { list: [{ id: 'a' }, { id: 'b' }] } });
       await addTree(world);
       await book(world, calls);
