@@ -1,4 +1,4 @@
-/** The chat that a key itself addresses, for sessions that have recorded no route (B5.5). */
+/** Chats and keys: the chat that a key itself addresses, for sessions that have recorded no route (B5.5). */
 import type { Route } from '../protocol/words.ts';
 import { parseKey } from './keys.ts';
 

@@ -73,6 +73,17 @@ function createHandlers({
     'exchanges.get': (query) => services.getExchange(query),
     'exchanges.list': (query) => services.listExchanges(query),
     usage: (query) => services.readUsage(query),
+    send: (send, context) =>
+      services.sendDirect(toCaller(context), send, { signal: context.signal }),
+    'deliveries.list': (query) => services.listDeliveries(query),
+    'deliveries.retry': async ({ deliveryId }, context) => ({
+      ok: true,
+      ...(await services.retryDelivery(toCaller(context), deliveryId)),
+    }),
+    'deliveries.drop': async ({ deliveryId }, context) => ({
+      ok: true,
+      ...(await services.dropDelivery(toCaller(context), deliveryId)),
+    }),
     'chat.abort': async ({ sessionKey, runId }) => {
       const { runIds } = await services.stopRuns({ sessionKey, runId, queued: true });
       return { ok: true, aborted: runIds.length > 0, runIds };

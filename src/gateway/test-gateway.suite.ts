@@ -17,6 +17,12 @@ import type { Gateway, GatewayOptions } from './create-gateway.ts';
 
 export const TOKEN = 'the-shared-token';
 
+const onDesk = (deliveryId: string) => ({
+  deliveryId,
+  from: 'failed' as const,
+  deliveryIds: [deliveryId],
+});
+
 /** The runs of the test: accepted by key, waited for, ended by hand. */
 export class PlayedServices {
   readonly calls: { method: string; input: unknown }[] = [];
@@ -59,6 +65,19 @@ export class PlayedServices {
     getRun: async (runId) => {
       throw new GatewayError('not_found', `unknown runId ${runId}`);
     },
+    sendDirect: async (_caller, send) =>
+      this.#note('send', send, { channel: 'webchat', state: 'sent', deliveryIds: ['d1'] }),
+    listDeliveries: async (query) =>
+      this.#note('deliveries.list', query, {
+        deliveries: [],
+        count: 0,
+        limitApplied: 50,
+        hasMore: false,
+      }),
+    retryDelivery: async (_caller, deliveryId) =>
+      this.#note('deliveries.retry', { deliveryId }, { ...onDesk(deliveryId), state: 'queued' }),
+    dropDelivery: async (_caller, deliveryId) =>
+      this.#note('deliveries.drop', { deliveryId }, { ...onDesk(deliveryId), state: 'dropped' }),
     listRuns: async (query) =>
       this.#note('runs.list', query, { runs: [], count: 0, limitApplied: 50, hasMore: false }),
     getExchange: notPlayed,

@@ -1,7 +1,14 @@
 /** The parameters of the gateway methods (SPEC B10.4), and those that are documented but not supported yet. */
 import { z } from 'zod';
 import { CURSOR_MAX, KEY_MAX, NAME_MAX, WORDS_MAX } from './tools/session-tools.ts';
-import { QUEUE_DROPS, QUEUE_MODES, RUN_STATES, SESSION_KINDS, THINKING_LEVELS } from './words.ts';
+import {
+  DELIVERY_STATES,
+  QUEUE_DROPS,
+  QUEUE_MODES,
+  RUN_STATES,
+  SESSION_KINDS,
+  THINKING_LEVELS,
+} from './words.ts';
 
 const filled = z.string().regex(/\S/, 'must not be blank');
 const atMost = (max: number) => filled.max(max, `must have at most ${max} characters`);
@@ -162,6 +169,28 @@ export const usageParams = z
       message: 'goes together with by: "model" alone; a run has no other groups, days or pages',
     },
   );
+export const sendParams = z.strictObject({
+  to: key,
+  message: words,
+  channel: name.exactOptional(),
+  accountId: name.exactOptional(),
+  threadId: key.exactOptional(),
+  idempotencyKey,
+});
+export const deliveriesListParams = z.strictObject({
+  states: z
+    .array(z.enum([...DELIVERY_STATES, 'retrying']))
+    .min(1)
+    .exactOptional(),
+  sessionKey: key.exactOptional(),
+  routeKey: name.exactOptional(),
+  limit: count,
+  cursor: atMost(CURSOR_MAX).exactOptional(),
+});
+/** a part's id is made of keys and ids, and of what a caller of `send` chose */
+const deliveryId = atMost(2 * KEY_MAX);
+export const deliveryParams = z.strictObject({ deliveryId });
+
 export const chatAbortParams = z.strictObject({ sessionKey: key, runId: runId.exactOptional() });
 
 export const toolsInvokeParams = z.strictObject({
@@ -198,5 +227,6 @@ export const REFUSED_PARAMS: Record<string, Record<string, string>> = {
     internalEvents: LATER,
     attachments: LATER,
   },
+  send: { mediaUrl: LATER },
   'tools.invoke': { action: 'not supported yet; put it into args', dryRun: LATER },
 };

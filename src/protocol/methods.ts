@@ -30,6 +30,10 @@ export const METHODS = {
   'exchanges.get': { scope: 'operator.read', params: params.exchangesGetParams, isWork: false },
   'exchanges.list': { scope: 'operator.read', params: params.exchangesListParams, isWork: false },
   usage: { scope: 'operator.read', params: params.usageParams, isWork: false },
+  send: { scope: 'operator.write', params: params.sendParams, isWork: true },
+  'deliveries.list': { scope: 'operator.read', params: params.deliveriesListParams, isWork: false },
+  'deliveries.retry': { scope: 'operator.admin', params: params.deliveryParams, isWork: true },
+  'deliveries.drop': { scope: 'operator.admin', params: params.deliveryParams, isWork: true },
   'chat.abort': { scope: 'operator.write', params: params.chatAbortParams, isWork: true },
   'agents.list': { scope: 'operator.read', params: params.noParams, isWork: false },
   'tools.invoke': { scope: 'operator.write', params: params.toolsInvokeParams, isWork: true },
@@ -44,7 +48,7 @@ export const METHOD_NAMES = Object.keys(METHODS) as MethodName[];
 
 /** Documented methods whose support is not there yet: refused by name (A3). */
 export const LATER_METHODS: readonly string[] = [
-  'system-presence system-event wake send poll policy.explain models.list logs.tail',
+  'system-presence system-event wake poll policy.explain models.list logs.tail',
   'sessions.preview sessions.resolve sessions.reset sessions.delete sessions.create sessions.get',
   'sessions.compact sessions.abort sessions.steer sessions.send',
   'sessions.subscribe sessions.unsubscribe',

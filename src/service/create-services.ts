@@ -1,11 +1,15 @@
 /** Joins the use cases and the machinery behind them: what `app/` starts and stops, and the doors call. */
 import { createActiveRuns } from './runs/active-runs.ts';
+import { acceptInbound } from './messages/accept-inbound.ts';
 import { acceptMessage } from './messages/accept-message.ts';
 import { advanceExchange } from './exchange/advance-exchange.ts';
 import { getExchange, listExchanges } from './exchange/read-exchanges.ts';
 import { announceSpawn } from './spawn/announce-spawn.ts';
 import type { RunContext, RunServices } from './context.ts';
 import { createChannelCalls } from './delivery/channel-calls.ts';
+import { sendDirect } from './delivery/send-direct.ts';
+import { dropDelivery, retryDelivery } from './delivery/desk.ts';
+import { listDeliveries } from './delivery/list-deliveries.ts';
 import { deliver, type DeliveryContext } from './delivery/deliver.ts';
 import { createJobRunner } from './job-runner.ts';
 import { listAgents } from './sessions/list-agents.ts';
@@ -80,10 +84,12 @@ export function createServices(context: RunContext): ServiceHost {
     },
     start: async () => {
       await recover(context);
+      await startChannels(host);
       jobs.start();
       scheduler.start();
     },
     stop: async (graceMs) => {
+      await stopChannels(context);
       await scheduler.stop();
       await withinLimit(activeRuns.idle(), graceMs);
       for (const run of activeRuns.all()) run.abort('drain');
@@ -97,6 +103,26 @@ export function createServices(context: RunContext): ServiceHost {
       endStopWatch();
     },
   };
+}
+
+/** What people write is taken as soon as a channel has started. */
+async function startChannels(host: RunServices): Promise<void> {
+  try {
+    for (const channel of host.channels.values()) {
+      await channel.start?.((message) => acceptInbound(host, { channel: channel.id, message }));
+    }
+  } catch (error) {
+    await stopChannels(host);
+    throw error;
+  }
+}
+
+async function stopChannels({ channels, logger }: RunContext): Promise<void> {
+  for (const channel of channels.values()) {
+    await channel.stop?.().catch((err: unknown) => {
+      logger.warn({ channel: channel.id, err }, 'a channel did not stop in order');
+    });
+  }
 }
 
 function toServices(host: RunServices): Services {
@@ -115,6 +141,10 @@ function toServices(host: RunServices): Services {
     getExchange: (query) => getExchange(host, query),
     readUsage: (query) => readUsage(host, query),
     listExchanges: (query) => listExchanges(host, query),
+    sendDirect: (caller, send, options) => sendDirect(host, { caller, send, ...options }),
+    listDeliveries: (query) => listDeliveries(host, query),
+    retryDelivery: (caller, deliveryId) => retryDelivery(host, { caller, deliveryId }),
+    dropDelivery: (caller, deliveryId) => dropDelivery(host, { caller, deliveryId }),
     acceptMessage: (caller, request) => acceptMessage(host, caller, request),
     waitForRun: (runId, options) => waitForRun(host, { runId, ...options }),
     listAllSessions: (query) => listAllSessions(host, query),

@@ -23,6 +23,9 @@ import type {
   SessionsWaitArgs,
   SessionsWaited,
 } from '../protocol/tools/session-tools.ts';
+import type { DeskAnswer } from './delivery/desk.ts';
+import type { SendDirect, SentDirect } from './delivery/send-direct.ts';
+import type { DeliveriesPage, DeliveriesQuery } from './delivery/list-deliveries.ts';
 import type {
   DeliveryState,
   ExchangeEndReason,
@@ -323,6 +326,21 @@ export interface Services {
   readUsage(query: UsageQuery): Promise<UsageAnswer>;
   /** Those of one session, on either side, the newest first. */
   listExchanges(query: ExchangesQuery): Promise<ExchangesPage>;
+  /**
+   * Puts a text into the outbox, once per key, and answers when the chat has it, or soon; `signal` only
+   * ends the wait. Rejects before any effect.
+   */
+  sendDirect(
+    caller: OperatorCaller,
+    send: SendDirect,
+    options?: { signal?: AbortSignal },
+  ): Promise<SentDirect>;
+  /** What is stuck on its way to a chat, or what one session or chat was to get; the newest first. */
+  listDeliveries(query: DeliveriesQuery): Promise<DeliveriesPage>;
+  /** Hands a failed or unknown part over again. Unknown ids reject `not_found`, other states `invalid_request`. */
+  retryDelivery(caller: OperatorCaller, deliveryId: string): Promise<DeskAnswer>;
+  /** Gives a part up for good; the same rejections. */
+  dropDelivery(caller: OperatorCaller, deliveryId: string): Promise<DeskAnswer>;
   listAllSessions(query: OperatorListQuery): Promise<{
     ts: number;
     count: number;

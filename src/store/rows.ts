@@ -373,7 +373,7 @@ export interface DeliveryRow {
   runId: string | null;
   /** the chat, as a name of bounded length: `routeKeyOf` */
   routeKey: string;
-  /** place among all parts of the route, from 1 */
+  /** place among all parts of the route, from 1; 0 = it never goes out */
   routeSeq: number;
   /** the text it is a part of */
   textKey: string;

@@ -100,6 +100,8 @@ export interface SessionReads {
   }): Promise<SessionRow[]>;
   /** Sessions with exactly this label that are not archived, at most `limit`. */
   findByLabel(query: { label: string; agentId?: string; limit: number }): Promise<SessionRow[]>;
+  /** Sessions whose last route leads to this address of a channel, at most `limit`; none for webchat. */
+  findByChat(query: { channel: string; to: string; limit: number }): Promise<SessionRow[]>;
   isDescendant(ancestorKey: string, key: string): Promise<boolean>;
   /** Descendants at any depth whose lane holds or awaits a run. */
   busyBelow(ancestorKey: string): Promise<string[]>;
@@ -387,7 +389,7 @@ export interface DeliveryReads {
     cursor: DeliveryCursor | undefined;
     limit: number;
   }): Promise<DeliveryRow[]>;
-  /** Parts of a route strictly before `beforeSeq`, the newest first. */
+  /** Parts with a place in a route strictly before `beforeSeq`, the newest first. */
   pageOfRoute(query: {
     routeKey: string;
     beforeSeq: number | undefined;

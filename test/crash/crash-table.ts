@@ -458,6 +458,35 @@ export function killsOf(
   );
 }
 
+/** Steps of a gateway that has chats; killed before and after each by `delivery-kills.test.ts`. */
+export const CHAT_STEPS = [
+  {
+    unit: 'accept-direct',
+    before: 'nothing',
+    after: 'the parts of the text and the job of their chat, unanswered',
+    repairedBy: 'the caller, whose key finds the text; the job hands it over',
+  },
+  {
+    unit: 'accept-inbound',
+    before: 'nothing',
+    after: "the person's message and its queued run",
+    repairedBy:
+      'the chat service, which offers the message again: its id finds the first acceptance',
+  },
+  {
+    unit: 'retry-delivery',
+    before: 'a failed delivery',
+    after: 'a queued delivery, the job of its chat and a line in the audit log, unanswered',
+    repairedBy: 'the caller asks again; the job',
+  },
+  {
+    unit: 'drop-delivery',
+    before: 'a failed delivery',
+    after: 'a dropped delivery and a line in the audit log, unanswered',
+    repairedBy: 'the caller asks again, and is told that it is dropped',
+  },
+] as const;
+
 /** Units that no row above reaches, and why that is enough. */
 export const EXCEPTIONS: Readonly<Record<string, string>> = {
   'uncount-attempt':

@@ -1,6 +1,6 @@
 /**
  * A gateway as a process of its own, for tests that kill it:
- * `node test/helpers/crash-gateway.ts --state-dir DIR [--port N] [--crash unit:before|after:n] [--fail unit] [--database URL]`.
+ * `node test/helpers/crash-gateway.ts --state-dir DIR [--port N] [--crash unit:before|after:n] [--fail unit] [--database URL] [--chat URL]`.
  * Prints one JSON line with its address once it answers. Stops in order at SIGTERM, and dies with its parent.
  */
 import { flushCompileCache } from 'node:module';
@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { createLogger } from '../../src/app/create-logger.ts';
 import { startGateway } from '../../src/app/start-gateway.ts';
 import { parseCrashPoint, withCrashPoint } from './crash-point.ts';
+import { testChatAdapters, withInbox } from './test-chat-adapters.ts';
 
 const { values } = parseArgs({
   options: {
@@ -16,6 +17,7 @@ const { values } = parseArgs({
     crash: { type: 'string' },
     fail: { type: 'string' },
     database: { type: 'string' },
+    chat: { type: 'string' },
   },
 });
 // The parent holds the other end of this pipe; the kernel closes it however the parent ends.
@@ -28,6 +30,11 @@ const gateway = await startGateway({
   port: Number(values.port),
   env: values.database === undefined ? {} : { TRUNKLINE_DATABASE_URL: values.database },
   logger: createLogger('warn'),
+  ...(values.chat === undefined
+    ? {}
+    : {
+        channels: testChatAdapters(values.chat).map((each) => withInbox(each, values.chat ?? '')),
+      }),
   wrapStore: (store) => withCrashPoint(store, { crash, failing: values.fail }),
 });
 process.once('SIGTERM', () => void gateway.stop('SIGTERM'));

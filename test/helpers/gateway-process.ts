@@ -39,6 +39,8 @@ export interface GatewayProcessOptions {
   fail?: string;
   /** address of a Postgres database; absent = SQLite in the state directory */
   database?: string;
+  /** address of a test chat */
+  chat?: string;
   /** default: a minute */
   longestLifeMs?: number;
 }
@@ -60,6 +62,7 @@ export function startGatewayProcess(
   if (crash !== undefined) args.push('--crash', crash);
   if (fail !== undefined) args.push('--fail', fail);
   if (options.database !== undefined) args.push('--database', options.database);
+  if (options.chat !== undefined) args.push('--chat', options.chat);
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCache },

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type RunningGateway, startGateway } from '../../src/app/start-gateway.ts';
+import type { ChannelAdapter } from '../../src/channels/channel.ts';
 import { connectGateway, type GatewayClient } from '../../src/client/gateway-client.ts';
 import type { Message, UserMessage } from '../../src/protocol/message.ts';
 import { textOf, toolCallsOf } from '../../src/protocol/message.ts';
@@ -43,6 +44,8 @@ export interface WorldOptions {
   logger?: Logger;
   /** fills the state directory before the gateway starts on it */
   prepare?: (stateDir: string) => Promise<void>;
+  /** chat services beside webchat */
+  channels?: readonly ChannelAdapter[];
   /** stands between the gateway and its store */
   wrapStore?: (store: Store, stateDir: string) => Store;
 }
@@ -77,6 +80,7 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
     port: 0,
     env: {},
     logger: options.logger ?? silentLogger,
+    channels: options.channels,
     wrapStore: (opened) => (store = options.wrapStore?.(opened, stateDir) ?? opened),
   }).catch(async (error: unknown) => {
     await model.close();

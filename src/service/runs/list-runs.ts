@@ -1,11 +1,12 @@
 /** `runs.get` and `runs.list`: the operator's view of runs, in the words of `agent.wait` (A12). */
 import { isOutcome } from '../../core/run-state.ts';
-import { encodeSessionCursor, parseSessionCursor } from '../../core/session-cursor.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import { RUN_STATES } from '../../protocol/words.ts';
 import type { RunRow } from '../../store/rows.ts';
 import type { ReadTx, RunCursor } from '../../store/store.ts';
+import { withoutNull } from '../../util/without-null.ts';
 import type { ServiceContext } from '../context.ts';
+import { openPageCursor, pageCursor } from '../page-cursor.ts';
 import type { RunsPage, RunsQuery, RunView } from '../services.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
 import { isNote } from './accept-run.ts';
@@ -31,8 +32,10 @@ export function getRun({ store }: Pick<ServiceContext, 'store'>, runId: string):
 /** Returns a page of runs, the newest first, of one session, in one state, or of all. */
 export function listRuns(context: ServiceContext, query: RunsQuery): Promise<RunsPage> {
   const limit = Math.min(query.limit ?? DEFAULT_LIMIT, LIMIT_MAX);
+  // A page of a session goes on from a place in its lane, a page of all from a run.
   const form = query.sessionKey === undefined ? 'run' : 'seq';
-  const position = positionOf(context, { cursor: query.cursor, form });
+  const { cursor } = query;
+  const position = openPageCursor(context, { method: 'runs.list', form, cursor });
   return context.store.read(async (tx) => {
     const page =
       query.sessionKey === undefined
@@ -43,9 +46,7 @@ export function listRuns(context: ServiceContext, query: RunsQuery): Promise<Run
       count: page.runs.length,
       limitApplied: limit,
       hasMore: page.next !== undefined,
-      ...(page.next === undefined
-        ? {}
-        : { nextCursor: cursorOf(context, { position: page.next, form }) }),
+      ...(page.next === undefined ? {} : { nextCursor: pageCursor(context, form, page.next) }),
     };
   });
 }
@@ -112,29 +113,6 @@ async function pageOfSession(
   };
 }
 
-/** A page of a session goes on from a place in its lane, a page of all from a run: `form` keeps them apart. */
-function cursorOf(
-  { cursorSecret }: Pick<ServiceContext, 'cursorSecret'>,
-  { position, form }: { position: Position; form: 'run' | 'seq' },
-): string {
-  const { updatedAt, key } = position;
-  return encodeSessionCursor({ updatedAt, key: `${form} ${key}` }, cursorSecret);
-}
-
-function positionOf(
-  { cursorSecret }: Pick<ServiceContext, 'cursorSecret'>,
-  { cursor, form }: { cursor: string | undefined; form: 'run' | 'seq' },
-): Position | undefined {
-  if (cursor === undefined) return undefined;
-  const parsed = parseSessionCursor(cursor, cursorSecret);
-  if (!parsed.ok) throw new GatewayError('invalid_request', `runs.list: ${parsed.error}`);
-  const { updatedAt, key } = parsed.position;
-  if (!key.startsWith(`${form} `)) {
-    throw new GatewayError('invalid_request', 'runs.list: cursor: it belongs to another list');
-  }
-  return { updatedAt, key: key.slice(form.length + 1) };
-}
-
 function toRunView(run: RunRow): RunView {
   const isDone = isOutcome(run.state);
   const optional = {
@@ -160,11 +138,4 @@ function toRunView(run: RunRow): RunView {
     hops: run.hops,
     ...withoutNull(optional),
   };
-}
-
-function withoutNull<Given extends Record<string, unknown>>(
-  given: Given,
-): { [Name in keyof Given]?: NonNullable<Given[Name]> } {
-  const known = Object.entries(given).filter(([, value]) => value !== null);
-  return Object.fromEntries(known) as { [Name in keyof Given]?: NonNullable<Given[Name]> };
 }

@@ -20,9 +20,10 @@ import { startPostgres } from './postgres-server.suite.ts';
 const ROWS = 4000;
 const FILL = [
   `insert into sessions (key, agent_id, kind, session_id, input_tokens, output_tokens, system_sent,
-      aborted_last_run, root_key, spawn_depth, created_at, updated_at, label, archived_at)
+      aborted_last_run, root_key, spawn_depth, created_at, updated_at, label, archived_at, last_channel, last_to)
     select 'key ' || n, 'agent ' || n % 200, 'main', 'session ' || n, 0, 0, 0, 0, 'root ' || n % 50, 0, n, n,
-      case when n % 10 = 0 then 'label ' || n end, case when n % 5 = 0 then n end
+      case when n % 10 = 0 then 'label ' || n end, case when n % 5 = 0 then n end,
+      case when n % 2 = 0 then 'discord' else 'webchat' end, 'chat ' || n
     from generate_series(1, ${ROWS}) n`,
   `insert into session_ancestors (session_key, ancestor_key, updated_at, archived_at)
     select key, 'key ' || created_at % 20, updated_at, archived_at from sessions where created_at > 20`,
@@ -121,6 +122,11 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     'sessions.findByLabel',
     (tx) => tx.sessions.findByLabel({ label: 'label 10', limit: 2 }),
     /using sessions_label on/,
+  ],
+  [
+    'sessions.findByChat',
+    (tx) => tx.sessions.findByChat({ channel: 'discord', to: 'chat 10', limit: 2 }),
+    /using sessions_chat on/,
   ],
   [
     'entries.tailSizes',

@@ -102,6 +102,8 @@ const PAGE_OF_ROUTE = defineQuery((db, p: { routeKey: string; beforeSeq: number;
     .selectAll()
     .where('route_key', '=', p.routeKey)
     .where('route_seq', '<', p.beforeSeq)
+    // what never goes out has no place
+    .where('route_seq', '>', 0)
     .orderBy('route_seq', 'desc')
     .limit(p.limit),
 );

@@ -103,6 +103,16 @@ const REOPEN_WINDOW = defineQuery((db, p: { sessionId: string }) =>
   db.updateTable('windows').set({ ended_at: null }).where('session_id', '=', p.sessionId),
 );
 
+const BY_CHAT = defineQuery((db, p: { channel: string; to: string; limit: number }) =>
+  db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('last_channel', '=', p.channel)
+    .where('last_to', '=', p.to)
+    .where(sql<boolean>`last_channel is not null and last_channel <> 'webchat'`)
+    .limit(p.limit),
+);
+
 interface ScanParams {
   updatedAt: number;
   key: string;
@@ -208,6 +218,10 @@ export class SqlSessions implements SessionWrites {
       agentId: agentId ?? '',
       limit,
     });
+  }
+
+  findByChat(query: { channel: string; to: string; limit: number }): Promise<SessionRow[]> {
+    return this.#unit.all(BY_CHAT, query);
   }
 
   async isDescendant(ancestorKey: string, key: string): Promise<boolean> {

@@ -77,6 +77,11 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     (tx) => tx.sessions.findByLabel({ label: 'ops', limit: 2 }),
     /INDEX sessions_label \(label=\?\)/,
   ],
+  [
+    'sessions.findByChat',
+    (tx) => tx.sessions.findByChat({ channel: 'discord', to: '1', limit: 2 }),
+    /INDEX sessions_chat \(last_channel=\? AND last_to=\?\)/,
+  ],
   ['sessions.isDescendant', (tx) => tx.sessions.isDescendant('a', 'k'), /PRIMARY KEY/],
   [
     'sessions.countActiveChildren',
@@ -226,7 +231,7 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   [
     'deliveries.pageOfRoute',
     (tx) => tx.deliveries.pageOfRoute({ routeKey: 'r', beforeSeq: 9, limit: 9 }),
-    /INDEX deliveries_route \(route_key=\? AND route_seq<\?\)/,
+    /INDEX deliveries_route \(route_key=\? AND route_seq>\? AND route_seq<\?\)/,
   ],
   [
     'audit.page',

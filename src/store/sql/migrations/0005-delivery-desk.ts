@@ -31,6 +31,9 @@ function deliveryColumns(): string[] {
     `alter table deliveries add column sent_at bigint`,
     // sha256 of what an idempotency key of the method send stands for
     `alter table deliveries add column content_hash text`,
+    // sessions.findByChat; webchat names the session itself
+    `create index sessions_chat on sessions (last_channel, last_to)
+      where last_channel is not null and last_channel <> 'webchat'`,
     // Each is a route of its own: then the job that it has, deliver:<delivery_id>, is that of its route.
     `update deliveries set route_key = delivery_id, text_key = delivery_id, handovers = attempts,
       sending_at = case when state = 'sending' then updated_at end,

@@ -1,0 +1,200 @@
+/** `deliveries.list`: what is stuck on its way to a chat, or all that one session or chat was to get. */
+import type { CursorPosition } from '../../core/session-cursor.ts';
+import type { DeliveryState } from '../../protocol/words.ts';
+import type { DeliveryRow } from '../../store/rows.ts';
+import type { ReadTx } from '../../store/store.ts';
+import { withoutNull } from '../../util/without-null.ts';
+import type { ServiceContext } from '../context.ts';
+import { openPageCursor, pageCursor } from '../page-cursor.ts';
+import { lookUpForOperator } from '../sessions/resolve-caller.ts';
+
+const DEFAULT_LIMIT = 50;
+const LIMIT_MAX = 200;
+/** Most parts of a session or a chat that a page with a filter by state looks at; then it ends early and has a cursor. */
+const MAX_EXAMINED = 5000;
+/** Characters of a text that a list shows. */
+const TEXT_SHOWN = 500;
+
+/** `retrying` = queued after an attempt that failed */
+export type DeliveryFilter = DeliveryState | 'retrying';
+const STUCK: readonly DeliveryFilter[] = ['failed', 'unknown', 'retrying'];
+
+export interface DeliveriesQuery {
+  /** default: what is stuck; of one session or route: all */
+  states?: DeliveryFilter[];
+  sessionKey?: string;
+  routeKey?: string;
+  limit?: number;
+  cursor?: string;
+}
+
+/** A part of an outgoing text as the desk shows it. */
+export interface DeliveryView {
+  deliveryId: string;
+  state: DeliveryState;
+  reason?: string;
+  sessionKey?: string;
+  runId?: string;
+  channel: string;
+  to?: string;
+  accountId?: string;
+  threadId?: string;
+  /** names the chat in `deliveries.list` */
+  routeKey: string;
+  /** place in its text, from 0 */
+  part: number;
+  attempts: number;
+  /** how often it was handed to the channel, in all */
+  handovers: number;
+  /** nobody knows whether it is in the chat */
+  mayBeShown: boolean;
+  nextAttemptAt?: number;
+  messageId?: string;
+  sentAt?: number;
+  createdAt: number;
+  updatedAt: number;
+  /** the beginning of it */
+  text: string;
+  textLength: number;
+}
+
+export interface DeliveriesPage {
+  deliveries: DeliveryView[];
+  count: number;
+  limitApplied: number;
+  hasMore: boolean;
+  nextCursor?: string;
+}
+
+/** Returns a page, the newest first. An unknown session rejects `not_found`. */
+export function listDeliveries(
+  context: ServiceContext,
+  query: DeliveriesQuery,
+): Promise<DeliveriesPage> {
+  const limit = Math.min(query.limit ?? DEFAULT_LIMIT, LIMIT_MAX);
+  const form = query.routeKey === undefined ? 'delivery' : 'route';
+  const { cursor } = query;
+  const position = openPageCursor(context, { method: 'deliveries.list', form, cursor });
+  return context.store.read(async (tx) => {
+    const { rows, next } = await pageOf(tx, context, { query, position, limit });
+    return {
+      deliveries: rows.map(toDeliveryView),
+      count: rows.length,
+      limitApplied: limit,
+      hasMore: next !== undefined,
+      ...(next === undefined ? {} : { nextCursor: pageCursor(context, form, placeOf(next, form)) }),
+    };
+  });
+}
+
+interface Page {
+  rows: DeliveryRow[];
+  /** the row that the next page goes on after */
+  next: DeliveryRow | undefined;
+}
+interface Asked {
+  query: DeliveriesQuery;
+  position: CursorPosition | undefined;
+  limit: number;
+}
+
+async function pageOf(tx: ReadTx, context: ServiceContext, asked: Asked): Promise<Page> {
+  const { query, limit } = asked;
+  const { sessionKey, routeKey, states } = query;
+  if (sessionKey === undefined && routeKey === undefined) return pageOfStates(tx, asked);
+  const key =
+    sessionKey === undefined
+      ? undefined
+      : (await lookUpForOperator(tx, context.config(), sessionKey)).key;
+  const isFiltered = states !== undefined || (key !== undefined && routeKey !== undefined);
+  const most = isFiltered ? MAX_EXAMINED : limit + 1;
+  const examined = await examine(tx, { ...asked, key, most });
+  const found = examined.filter(
+    (row) =>
+      (key === undefined || row.sessionKey === key) &&
+      (states === undefined || states.some((state) => isIn(row, state))),
+  );
+  const rows = found.slice(0, limit);
+  if (found.length > limit) return { rows, next: rows.at(-1) };
+  return { rows, next: examined.length === most ? examined.at(-1) : undefined };
+}
+
+function examine(
+  tx: ReadTx,
+  { query, position, key, most }: Asked & { key: string | undefined; most: number },
+): Promise<DeliveryRow[]> {
+  const { routeKey } = query;
+  if (routeKey !== undefined) {
+    const beforeSeq = position?.updatedAt;
+    return tx.deliveries.pageOfRoute({ routeKey, beforeSeq, limit: most });
+  }
+  return tx.deliveries.pageOfSession({
+    sessionKey: key ?? '',
+    cursor: toCursor(position),
+    limit: most,
+  });
+}
+
+/** Each state has an index of its own, so the newest of all are among the newest of each. */
+async function pageOfStates(tx: ReadTx, { query, position, limit }: Asked): Promise<Page> {
+  const found: DeliveryRow[] = [];
+  for (const state of new Set(query.states ?? STUCK)) {
+    const page = { state, cursor: toCursor(position), limit: limit + 1 };
+    found.push(...(await tx.deliveries.pageOfState(page)));
+  }
+  const newest = [...new Map(found.map((row) => [row.deliveryId, row])).values()].toSorted(
+    (a, b) => b.createdAt - a.createdAt || (a.deliveryId < b.deliveryId ? 1 : -1),
+  );
+  const rows = newest.slice(0, limit);
+  return { rows, next: newest.length > limit ? rows.at(-1) : undefined };
+}
+
+function isIn({ state, attempts }: DeliveryRow, filter: DeliveryFilter): boolean {
+  return filter === 'retrying' ? state === 'queued' && attempts > 0 : state === filter;
+}
+
+function toCursor(position: CursorPosition | undefined) {
+  if (position === undefined) return undefined;
+  return { createdAt: position.updatedAt, deliveryId: position.key };
+}
+
+function placeOf(row: DeliveryRow, form: 'delivery' | 'route'): CursorPosition {
+  const updatedAt = form === 'route' ? row.routeSeq : row.createdAt;
+  return { updatedAt, key: row.deliveryId };
+}
+
+/** Returns a part as the desk shows it; only the beginning of its text. */
+function toDeliveryView(row: DeliveryRow): DeliveryView {
+  const { state } = row;
+  const optional = {
+    reason: row.reason,
+    sessionKey: row.sessionKey === '' ? null : row.sessionKey,
+    runId: row.runId,
+    to: row.routeTo,
+    accountId: row.accountId,
+    threadId: row.threadId,
+    nextAttemptAt: state === 'queued' ? row.nextAttemptAt : null,
+    messageId: row.messageId,
+    sentAt: row.sentAt,
+  };
+  return {
+    deliveryId: row.deliveryId,
+    state,
+    channel: row.channel,
+    routeKey: row.routeKey,
+    part: row.part,
+    attempts: row.attempts,
+    handovers: row.handovers,
+    mayBeShown: mayBeShown(row),
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    ...withoutNull(optional),
+    text: row.text.slice(0, TEXT_SHOWN).toWellFormed(),
+    textLength: row.text.length,
+  };
+}
+
+/** True when nobody knows whether the chat has the part. */
+export function mayBeShown({ state, unclearSince }: DeliveryRow): boolean {
+  return state === 'unknown' || state === 'sending' || unclearSince !== null;
+}
