@@ -4,6 +4,7 @@ import { after, describe, it } from 'node:test';
 import { startPostgres } from '../src/store/postgres/postgres-server.suite.ts';
 import type { Life } from './helpers/kill-world.ts';
 import { makePostgresWorld } from './helpers/postgres-world.ts';
+import { startTestChat } from './helpers/test-chat.ts';
 
 const server = await startPostgres();
 after(() => server.stop());
@@ -164,5 +165,46 @@ describe('several gateways on one database', { concurrency: 2 }, () => {
     held.release();
     assert.equal((await b.wait(runId))['reply'], 'answer');
     assert.equal((await stopping).code, 0);
+  });
+
+  it('[PG4, DL2, DL7] texts of one chat arrive in order through two of them, also when one is killed while it hands one over', async (t) => {
+    const world = await makePostgresWorld(t, server);
+    const chat = await startTestChat(t);
+    const told: Promise<unknown>[] = [];
+    const tell = ({ client }: Life, channel: string, at: number): void => {
+      const message = `${channel} ${at}`;
+      const params = { channel, to: channel, message, idempotencyKey: message };
+      told.push(client.request('send', params).catch(() => {}));
+    };
+    const channels = ['keyed', 'readable'];
+    const held = channels.map((channel) => chat.hold(`${channel} 3`, true));
+    for (const channel of channels) {
+      chat.fail(`${channel} 1`, 'refuse');
+      chat.fail(`${channel} 2`, 'lose answer');
+    }
+    const a = await world.start({ chat: chat.url });
+    for (const channel of channels) for (const at of [0, 1, 2, 3]) tell(a, channel, at);
+    for (const each of held) await each.arrived();
+    const b = await world.start({ chat: chat.url });
+    for (const channel of channels) {
+      tell(b, channel, 4);
+      tell(a, channel, 5);
+      tell(b, channel, 6);
+    }
+    await world.becomes('select count(*)::int from deliveries', 14);
+    await a.process.kill();
+    for (const each of held) each.release();
+    await Promise.all(told);
+    await world.settled();
+    for (const channel of channels) {
+      const rows = await world.query(
+        `select text, state from deliveries where channel = '${channel}' order by route_seq`,
+      );
+      assert.deepEqual(
+        chat.shown(channel),
+        rows.map(({ text }) => text),
+      );
+      assert.deepEqual(new Set(rows.map(({ state }) => state)), new Set(['sent']));
+    }
   });
 });

@@ -12,7 +12,7 @@ type Row = Record<string, unknown>;
 export interface PostgresWorld {
   model: FakeModel;
   /** Starts one more gateway, with a state directory of its own. */
-  start(options?: { crash?: string }): Promise<Life>;
+  start(options?: { crash?: string; chat?: string }): Promise<Life>;
   query(sql: string): Promise<Row[]>;
   /** Resolves when the query has this as its only value. */
   becomes(sql: string, value: unknown): Promise<void>;
