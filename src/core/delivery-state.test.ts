@@ -216,6 +216,29 @@ describe('the life of a delivery', () => {
     );
   });
 
+  it('[DL2, DL4] when the attempts are used up and one of them was unclear, it is unknown and not failed', () => {
+    let course = NEW;
+    for (let now = 0; course.state === 'queued'; now = course.nextAttemptAt) {
+      const begun = nextDelivery(course, { type: 'begin' }, { now, traits: KEYED })!;
+      const how = course.attempts === 2 ? 'unclear' : 'refused';
+      course = nextDelivery(begun, { type: how, reason: 'r' }, { now, traits: KEYED })!;
+    }
+    assert.deepEqual([course.state, course.attempts], ['unknown', 7]);
+  });
+
+  it('[DL3] looks that fail are counted as attempts, so that they come to an end', () => {
+    const at = { now: 2000, traits: READABLE };
+    let course = nextDelivery(handed(READABLE), { type: 'interrupted' }, at)!;
+    const waits: number[] = [];
+    while (course.state === 'queued') {
+      waits.push(course.nextAttemptAt - at.now);
+      at.now = course.nextAttemptAt;
+      course = nextDelivery(course, { type: 'look_failed', reason: '500' }, at)!;
+    }
+    assert.deepEqual(waits, [0, ...ATTEMPT_DELAYS_MS.slice(1)]);
+    assert.deepEqual([course.state, course.handovers], ['unknown', 1]);
+  });
+
   const handed = (traits: ChannelTraits) =>
     nextDelivery(NEW, { type: 'begin' }, { now: 1000, traits })!;
 

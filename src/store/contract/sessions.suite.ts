@@ -206,6 +206,25 @@ export function sessionsContract(open: OpenHarness): void {
         assert.deepEqual(await find({ label: 'none', limit: 9 }), []);
       }));
 
+    it('finds the sessions whose last route leads to a chat, and none by webchat', () =>
+      withStore(open, async ({ store }) => {
+        const routed = { lastChannel: 'discord', lastTo: '1' };
+        await store.write('add', async (tx) => {
+          await tx.sessions.insert(session('a', routed));
+          await tx.sessions.insert(session('b', { ...routed, lastThreadId: '7' }));
+          await tx.sessions.insert(session('c', { ...routed, lastTo: '2' }));
+          await tx.sessions.insert(session('d', { lastChannel: 'webchat', lastTo: '1' }));
+        });
+        const find = (channel: string, to: string, limit = 9) =>
+          store.read(async (tx) =>
+            (await tx.sessions.findByChat({ channel, to, limit })).map(({ key }) => key).toSorted(),
+          );
+        assert.deepEqual(await find('discord', '1'), ['a', 'b']);
+        assert.equal((await find('discord', '1', 1)).length, 1);
+        assert.deepEqual(await find('discord', '2'), ['c']);
+        assert.deepEqual(await find('webchat', '1'), []);
+      }));
+
     it('scans what is below a session, at any depth and without it', () =>
       withStore(open, async ({ store }) => {
         const root = session('root', { updatedAt: 1 });
