@@ -40,6 +40,8 @@ describe('a hand-over that goes wrong', () => {
       const { state, shown } = expected(channel, how);
       const [row] = await world.parts(text);
       assert.equal(row?.state, state, `${text}: ${row?.reason}`);
+      if (how === 'hang' && channel === 'plain')
+        assert.match(String(row?.reason), /^the channel did not answer within 3 s; it may be/);
       assert.deepEqual(chat.shown(to), Array.from({ length: shown }).fill(text), text);
       const keys = chat.handed.filter((part) => part.text === text);
       assert.equal(new Set(keys.map(({ idempotencyKey }) => idempotencyKey)).size, 1, text);
@@ -123,6 +125,21 @@ describe('the order of a chat', () => {
     await Promise.all(telling);
     await world.quiet();
     assert.deepEqual(chat.shown('c1'), [...letters, 'next']);
+  });
+
+  test('[DL7] a service that hangs in a hundred chats holds up no other chat', async (t) => {
+    const world = await startChatWorld(t, { channel: { callLimitMs: 60_000 } });
+    const held = world.chat.hold('hung');
+    const telling = Array.from({ length: 100 }, (_, at) =>
+      world.tell('plain', `hung ${at}`, `hung ${at}`),
+    );
+    await held.arrived(100);
+    assert.equal((await world.tell('keyed', 'c1', 'through'))['state'], 'sent');
+    held.release();
+    await Promise.all(telling);
+    await world.quiet();
+    const rows = await world.store.read((tx) => tx.deliveries.byState('sent', 200));
+    assert.equal(rows.length, 101);
   });
 
   test('[DL7] a part that fails holds the rest of its text, not the next text; the desk sends both on, in order', async (t) => {

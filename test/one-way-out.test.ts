@@ -17,7 +17,7 @@ function sourcesWith(pattern: RegExp): string[] {
 test('[DL11] one file hands texts to channels, and one function puts them into the outbox', () => {
   assert.deepEqual(
     sourcesWith(/\b(?:channel|adapter|webchat)\??\.send\(|\.get\([^)]*\)\??\.send\(/),
-    ['service/delivery/deliver.ts'],
+    ['service/delivery/hand-over.ts'],
   );
   assert.deepEqual(
     sourcesWith(/deliveries\.insert\(|insertInto\('deliveries'\)|insert into deliveries/),
@@ -30,7 +30,7 @@ test('[DL11] one file hands texts to channels, and one function puts them into t
       'app/start-gateway.ts',
       'service/context.ts',
       'service/delivery/channel-calls.ts',
-      'service/delivery/deliver.ts',
+      'service/delivery/hand-over.ts',
     ],
   );
   assert.match(

@@ -6,7 +6,10 @@ import { backoffMs } from '../util/backoff.ts';
 import { type Clock, MAX_TIMER_MS } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 
+/** Started at one look. */
 const BATCH = 64;
+/** A chat service that hangs takes the places of its chats, and not of others. */
+const MOST_IN_FLIGHT = 1024;
 
 /** Returns a runner that sleeps until the next job is due or a commit tells of a new one. */
 export function createJobRunner(deps: {
@@ -49,7 +52,8 @@ export function createJobRunner(deps: {
     // One time for all of it: a job that falls due in between is neither started here nor forgotten.
     const now = clock.now();
     const { due, nextAt } = await store.read(async (tx) => ({
-      due: await tx.jobs.due(now, BATCH),
+      // Those that are going are due as well.
+      due: await tx.jobs.due(now, Math.min(inFlight.size + BATCH, MOST_IN_FLIGHT)),
       nextAt: await tx.jobs.nextRunAt(),
     }));
     for (const job of due) {

@@ -7,7 +7,7 @@ import { isOutcome } from '../core/run-state.ts';
 import type { RunRow } from '../store/rows.ts';
 import type { StoreSignal } from '../store/store.ts';
 import type { RunContext } from './context.ts';
-import { offerToOwnClients } from './delivery/deliver.ts';
+import { offerToOwnClients } from './delivery/hand-over.ts';
 
 /** Ends that were told and are not told again; the oldest are forgotten. */
 const MAX_TOLD = 1000;

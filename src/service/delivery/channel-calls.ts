@@ -6,7 +6,9 @@ import type { ChannelAdapter } from '../../channels/channel.ts';
 export type CallEnd<T> =
   | { type: 'answered'; answer: T }
   | { type: 'rejected'; reason: string }
-  | { type: 'over'; reason: string };
+  | { type: 'over'; reason: string }
+  /** the gateway stops, and nobody was called */
+  | { type: 'not_made'; reason: string };
 
 export interface ChannelCalls {
   /** Resolves with the answer, or when the limit is over or the gateway stops. Never rejects. */
@@ -21,6 +23,8 @@ export interface ChannelCalls {
 }
 
 const CALL_LIMIT_MS = 60_000;
+/** Characters of what a channel says that are kept. */
+export const REASON_MAX = 300;
 
 /** Returns how long a call of this channel may take. */
 export function callLimitOf(channel: ChannelAdapter | undefined): number {
@@ -33,18 +37,18 @@ export function createChannelCalls(): ChannelCalls {
   const stopping = new AbortController();
   return {
     call: async (limitMs, make) => {
+      if (stopping.signal.aborted) return { type: 'not_made', reason: 'the gateway stopped' };
       const limit = new AbortController();
       const timer = setTimeout(() => limit.abort(), limitMs);
       const signal = AbortSignal.any([limit.signal, stopping.signal]);
-      const over = Promise.withResolvers<void>();
-      const giveUp = (): void => over.resolve();
+      const over = Promise.withResolvers<CallEnd<never>>();
+      const giveUp = (): void =>
+        over.resolve({ type: 'over', reason: overText(limitMs, stopping) });
       signal.addEventListener('abort', giveUp, { once: true });
-      if (signal.aborted) giveUp();
       try {
-        return await Promise.race([
-          settle(make, signal),
-          over.promise.then(() => ({ type: 'over' as const, reason: overText(limitMs, stopping) })),
-        ]);
+        const end = await Promise.race([answerOf(make, signal), over.promise]);
+        // A call that ends because it was given up has nothing to say.
+        return end.type === 'rejected' && signal.aborted ? await over.promise : end;
       } finally {
         clearTimeout(timer);
         signal.removeEventListener('abort', giveUp);
@@ -57,7 +61,7 @@ export function createChannelCalls(): ChannelCalls {
   };
 }
 
-async function settle<T>(
+async function answerOf<T>(
   make: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal,
 ): Promise<CallEnd<T>> {
@@ -65,7 +69,7 @@ async function settle<T>(
     return { type: 'answered', answer: await make(signal) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'no reason given';
-    return { type: 'rejected', reason: `the channel failed: ${reason.slice(0, 300)}` };
+    return { type: 'rejected', reason: `the channel failed: ${reason.slice(0, REASON_MAX)}` };
   }
 }
 

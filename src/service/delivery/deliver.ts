@@ -1,7 +1,5 @@
 /** Handing the outbox to its channels, chat by chat and part by part (A19). */
-import type { ChannelAdapter, OutgoingPart, SendOutcome } from '../../channels/channel.ts';
 import {
-  type ChannelTraits,
   type DeliveryCourse,
   type DeliveryEvent,
   deliveryStep,
@@ -14,12 +12,9 @@ import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import type { RunContext } from '../context.ts';
-import { type CallEnd, callLimitOf, type ChannelCalls } from './channel-calls.ts';
+import { callLimitOf } from './channel-calls.ts';
+import { type DeliveryContext, handOver, lookAt, traitsOf } from './hand-over.ts';
 import { followRoute, holdRestOfText } from './route.ts';
-
-export interface DeliveryContext extends RunContext {
-  channelCalls: ChannelCalls;
-}
 
 /** Before a look at a chat that somebody else is handing a part to. */
 const LOOK_AGAIN_MS = 1000;
@@ -74,7 +69,8 @@ function begin(
     if (step === 'hand_over') move('begin');
     if (step === 'give_up') move('give_up');
     const sender = row.state === 'sending' ? context.bootId : null;
-    if (row !== head) await tx.deliveries.update(row.deliveryId, changesOf(row, sender, tx.now));
+    const { now } = tx;
+    if (row !== head) await tx.deliveries.update(row.deliveryId, changesOf(row, { sender, now }));
     if (step === 'wait' || row.state !== 'sending') await followRoute(tx, routeKey);
     if (row.state === 'unknown') tx.signal({ type: 'delivery', deliveryId: row.deliveryId });
     return step === 'wait' ? undefined : { row, step };
@@ -91,46 +87,6 @@ async function isUnderWay(
   const limitMs = callLimitOf(context.channels.get(channel)) + OVERDUE_MS;
   if (tx.now > (sendingAt ?? 0) + limitMs) return false;
   return tx.deliveries.senderLives(sender);
-}
-
-async function handOver(context: DeliveryContext, row: DeliveryRow): Promise<DeliveryEvent> {
-  const channel = context.channels.get(row.channel);
-  if (channel === undefined) {
-    return { type: 'failed', reason: `no channel ${row.channel} is set up here` };
-  }
-  if (context.store.shared?.holdsLease() === false) {
-    return { type: 'refused', reason: 'this gateway had lost touch with the database' };
-  }
-  const end = await context.channelCalls.call(callLimitOf(channel), (signal) =>
-    channel.send(partOf(row), signal),
-  );
-  return toEvent(end);
-}
-
-function toEvent(end: CallEnd<SendOutcome>): DeliveryEvent {
-  if (end.type !== 'answered') return { type: 'unclear', reason: end.reason };
-  const { answer } = end;
-  switch (answer.status) {
-    case 'sent':
-      return { type: 'sent', messageId: answer.messageId };
-    case 'retry':
-      return { type: 'refused', reason: answer.reason };
-    case 'failed':
-      return { type: 'failed', reason: answer.reason };
-    case 'unclear':
-      return { type: 'unclear', reason: answer.reason };
-  }
-}
-
-async function lookAt(context: DeliveryContext, row: DeliveryRow): Promise<DeliveryEvent> {
-  const channel = context.channels.get(row.channel);
-  const end = await context.channelCalls.call(
-    callLimitOf(channel),
-    async (signal) => (await channel?.readBack?.(partOf(row), signal)) ?? 'unknown',
-  );
-  if (end.type !== 'answered') return { type: 'look_failed', reason: end.reason };
-  const told = { sent: 'found', 'not-sent': 'not_found', unknown: 'not_told' } as const;
-  return { type: told[end.answer] };
 }
 
 interface Handled {
@@ -160,7 +116,7 @@ function book(context: DeliveryContext, { row, event }: Handled): Promise<Delive
     const isSame = before?.state === state && before.handovers === handovers;
     const next = isSame ? nextDelivery(before, event, at) : undefined;
     if (next !== undefined) {
-      await tx.deliveries.update(deliveryId, changesOf(next, null, tx.now));
+      await tx.deliveries.update(deliveryId, changesOf(next, { sender: null, now: tx.now }));
       if (next.state === 'failed') await holdRestOfText(tx, row, at.traits);
       if (next.state !== 'queued') tx.signal({ type: 'delivery', deliveryId });
     }
@@ -175,36 +131,12 @@ function logEnd({ logger }: RunContext, { deliveryId, state, reason }: DeliveryR
     logger.warn({ deliveryId, reason }, `delivery ${state}`);
 }
 
-/** Offers a part that was sent by another gateway to the clients of this one. */
-export async function offerToOwnClients(context: RunContext, deliveryId: string): Promise<void> {
-  const row = await context.store.read((tx) => tx.deliveries.get(deliveryId));
-  const channel = row === undefined ? undefined : context.channels.get(row.channel);
-  if (row?.state !== 'sent' || channel?.reachesOwnClients !== true) return;
-  await channel.send(partOf(row), new AbortController().signal);
-}
-
-/** Returns what a channel promises; one that is not set up promises nothing. */
-export function traitsOf(channel: ChannelAdapter | undefined): ChannelTraits {
-  return {
-    idempotent: channel?.idempotent === true,
-    idempotencyWindowMs: channel?.idempotencyWindowMs,
-    canReadBack: channel?.readBack !== undefined,
-    callLimitMs: callLimitOf(channel),
-  };
-}
-
-/** Returns the columns that a step in the life of a part moves. */
+/** Returns the columns that a step in the life of a part moves; `sender` hands it over now. */
 export function changesOf(
   { state, attempts, handovers, sendingAt, unclearSince, ...rest }: DeliveryCourse,
-  sender: string | null,
-  updatedAt: number,
+  { sender, now }: { sender: string | null; now: number },
 ) {
   const { nextAttemptAt, reason, messageId, sentAt } = rest;
   const course = { state, attempts, handovers, sendingAt, unclearSince };
-  return { ...course, nextAttemptAt, reason, messageId, sentAt, sender, updatedAt };
-}
-
-function partOf(row: DeliveryRow): OutgoingPart {
-  const { idempotencyKey, sessionKey, runId, routeTo: to, accountId, threadId, text } = row;
-  return { idempotencyKey, sessionKey, runId, to, accountId, threadId, text };
+  return { ...course, nextAttemptAt, reason, messageId, sentAt, sender, updatedAt: now };
 }

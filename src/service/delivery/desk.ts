@@ -7,7 +7,8 @@ import type { DeliveryRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { audit } from '../audit.ts';
 import type { RunContext } from '../context.ts';
-import { changesOf, traitsOf } from './deliver.ts';
+import { changesOf } from './deliver.ts';
+import { traitsOf } from './hand-over.ts';
 import { mayBeShown } from './list-deliveries.ts';
 import { followRoute, heldBehind } from './route.ts';
 
@@ -78,7 +79,7 @@ async function move(
   const traits = traitsOf(context.channels.get(row.channel));
   const next = nextDelivery(row, { type }, { now: tx.now, traits });
   if (next === undefined) throw refusal(row, type);
-  await tx.deliveries.update(deliveryId, changesOf(next, null, tx.now));
+  await tx.deliveries.update(deliveryId, changesOf(next, { sender: null, now: tx.now }));
   await audit(tx, {
     actor: caller.deviceId ?? 'operator',
     action: `deliveries.${type}`,

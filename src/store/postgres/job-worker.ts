@@ -14,8 +14,10 @@ import type { JobHandler, JobRunner } from '../jobs.ts';
 import type { Store } from '../store.ts';
 import type { JobEnvelope } from './graphile-jobs.ts';
 
-/** Handlers are short; more at a time would only wait for the one writer. */
-const CONCURRENCY = 4;
+/** Handlers are short, but for those that wait for a chat service. */
+const CONCURRENCY = 16;
+/** Jobs need one only while they are fetched and ended; one listens. */
+const CONNECTIONS = 6;
 /** Between two looks without a notification. */
 const POLL_MS = 1000;
 const START_AGAIN_MS = 2000;
@@ -49,7 +51,7 @@ export function createJobWorker(options: JobWorkerOptions): JobRunner {
   let running: Promise<void> = Promise.resolve();
   let wakeUp: (() => void) | undefined;
   const runUntilStopped = async (): Promise<void> => {
-    const pool = createWorkerPool(options.url, CONCURRENCY + 2);
+    const pool = createWorkerPool(options.url, CONNECTIONS);
     while (!isStopped) {
       try {
         runner = await startWorker(pool, options);
