@@ -38,6 +38,7 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   usage: {
     summary: 'show tokens and cost',
     load: async () => (await import('./commands/usage.ts')).defineUsage,
+  },
   deliveries: {
     summary: 'show, retry and drop texts that are stuck on their way to a chat',
     load: async () => (await import('./commands/deliveries.ts')).defineDeliveries,
