@@ -9,7 +9,7 @@ import { inspectFile } from '../store/sqlite/inspect-file.ts';
 import { lockState } from '../store/sqlite/lock-state.ts';
 import { restoreDatabase } from '../store/sqlite/restore-database.ts';
 import { systemClock } from '../util/clock.ts';
-import { sqliteFileOf } from './sqlite-file.ts';
+import { refusePostgres, sqliteFileOf } from './sqlite-file.ts';
 
 export interface CopyPlace {
   /** the backup */
@@ -17,6 +17,11 @@ export interface CopyPlace {
   stateDir?: string | undefined;
   env?: Environment | undefined;
 }
+
+/** The tables of the job worker are in the same database, so that work and jobs are of one moment. */
+const PG_DUMP = 'pg_dump --format=custom --file=FILE "$TRUNKLINE_DATABASE_URL"';
+const PG_RESTORE =
+  'pg_restore --clean --if-exists --single-transaction --dbname="$TRUNKLINE_DATABASE_URL" FILE, while every gateway of the database is stopped';
 
 export interface BackupReport {
   file: string;
@@ -30,7 +35,9 @@ export interface BackupReport {
  * gets the right to write files on the gateway's machine.
  */
 export async function backUpState(place: CopyPlace): Promise<BackupReport> {
-  const { path: source } = sqliteFileOf(place, place.env ?? process.env);
+  const env = place.env ?? process.env;
+  refusePostgres(env, PG_DUMP);
+  const { path: source } = sqliteFileOf(place, env);
   const file = expandPath(place.file);
   if (!existsSync(source)) throw new GatewayError('not_found', `there is no store ${source}`);
   if (existsSync(file)) {
@@ -60,7 +67,9 @@ export interface RestoreReport {
 
 /** Puts a backup in the place of the store. Throws `unavailable` while a gateway uses the state directory. */
 export async function restoreState(place: CopyPlace): Promise<RestoreReport> {
-  const { path, stateDir } = sqliteFileOf(place, place.env ?? process.env);
+  const env = place.env ?? process.env;
+  refusePostgres(env, PG_RESTORE);
+  const { path, stateDir } = sqliteFileOf(place, env);
   const file = expandPath(place.file);
   const lock = lockState(stateDir);
   try {

@@ -1,11 +1,13 @@
 /** Looking a state directory through that no gateway uses: `trunkline doctor`. */
 import { existsSync } from 'node:fs';
+import { type DatabasePlace, databasePlaceOf } from '../config/database-place.ts';
 import type { Environment } from '../config/env-references.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { type Config, defaultConfig } from '../protocol/options/config.ts';
 import { examineMirror } from '../service/mirror/examine-mirror.ts';
-import { examineStore, type Finding } from '../store/sqlite/doctor/examine-store.ts';
+import type { Finding } from '../store/sql/doctor/examine-rows.ts';
+import { examineStore } from '../store/sqlite/doctor/examine-store.ts';
 import { lockState } from '../store/sqlite/lock-state.ts';
 import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
 import { systemClock } from '../util/clock.ts';
@@ -20,6 +22,7 @@ export interface DoctorPlace {
 }
 
 export interface DoctorReport {
+  /** the file, or the address of the database without its user and password */
   path: string;
   schemaVersion: number;
   /** `left` = something is wrong now; `healed` = nothing is any more */
@@ -29,23 +32,51 @@ export interface DoctorReport {
 
 const MAX_ROWS = 20;
 
-/** Looks at the store and its transcript files. Throws `unavailable` while a gateway uses the state directory. */
+/**
+ * Looks at the store and its transcript files. Throws `unavailable` while a gateway uses the state
+ * directory; on Postgres only to heal.
+ */
 export async function examineState(place: DoctorPlace): Promise<DoctorReport> {
   const env = place.env ?? process.env;
+  const { database, errors } = databasePlaceOf(env);
+  const [error] = errors;
+  if (error !== undefined) throw new GatewayError('config', `${error.path}: ${error.message}`);
+  const report =
+    database === undefined ? await examineFile(place, env) : await examineDatabase(database, place);
+  return { ...report, outcome: outcomeOf(report.findings) };
+}
+
+type Examined = Omit<DoctorReport, 'outcome'>;
+
+async function examineFile(place: DoctorPlace, env: Environment): Promise<Examined> {
   const { stateDir, path } = sqliteFileOf(place, env);
   if (!existsSync(path)) throw new GatewayError('not_found', `there is no store ${path}`);
   const lock = lockState(stateDir);
   try {
     const { fix } = place;
-    const { schemaVersion, isExamined, findings } = examineStore(path, { fix, clock: systemClock });
+    const { schemaVersion, isExamined, findings } = await examineStore(path, {
+      fix,
+      clock: systemClock,
+    });
     if (isExamined) {
       const config = configOf(place, env);
       findings.push(...(await mirrorFindings({ path, stateDir, config, fix })));
     }
-    return { path, schemaVersion, outcome: outcomeOf(findings), findings };
+    return { path, schemaVersion, findings };
   } finally {
     lock.release();
   }
+}
+
+/** Gateways of one database have no transcript files. */
+async function examineDatabase(
+  { url, directUrl }: DatabasePlace,
+  { fix }: DoctorPlace,
+): Promise<Examined> {
+  // loaded when it is used, as the store itself
+  const { examinePostgres } = await import('../store/postgres/doctor/examine-postgres.ts');
+  const { path, schemaVersion, findings } = await examinePostgres(directUrl ?? url, { fix });
+  return { path, schemaVersion, findings };
 }
 
 function outcomeOf(findings: readonly Finding[]): DoctorReport['outcome'] {

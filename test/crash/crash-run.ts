@@ -84,14 +84,14 @@ async function killAndGoOn(t: TestContext, kill: Kill): Promise<void> {
   const scenario = SCENARIOS[step.scenario];
   const stateDir = makeStateDir(t, { copyOf: kill.template });
   const answer = await killAt(t, { ...kill, stateDir });
-  assertWhole(databaseOf(stateDir));
+  await assertWhole(databaseOf(stateDir));
 
   const gateway = await openGateway(t, stateDir);
   const runId = await playToTheEnd(gateway, scenario);
   if (answer !== undefined) assert.equal(runId, answer.runId);
   const isUnknown = step.unknownWhen?.includes(when) ?? false;
   assert.deepEqual(findLoose(databaseOf(stateDir)), []);
-  assertWhole(databaseOf(stateDir));
+  await assertWhole(databaseOf(stateDir));
   assertSameStory(readStory(databaseOf(stateDir)), { ...kill, isUnknown });
   if (step.scenario === 'send') assertEdited(stateDir, isUnknown && step.unit === 'start-tool');
   const { sessions } = await gateway.client.request<{ sessions: { state: string }[] }>(
@@ -107,8 +107,8 @@ async function killAndGoOn(t: TestContext, kill: Kill): Promise<void> {
 }
 
 /** What a kill leaves is work to go on with, nothing to be healed. */
-function assertWhole(database: string): void {
-  const { findings } = examineStore(database, { fix: false, clock: systemClock });
+async function assertWhole(database: string): Promise<void> {
+  const { findings } = await examineStore(database, { fix: false, clock: systemClock });
   assert.deepEqual(findings, []);
 }
 

@@ -42,6 +42,8 @@ export interface WorldOptions {
   /** how the model is spoken to */
   provider?: { api: string; path: string };
   logger?: Logger;
+  /** names the database, where it is not the state directory's own */
+  env?: Record<string, string>;
   /** fills the state directory before the gateway starts on it */
   prepare?: (stateDir: string) => Promise<void>;
   /** chat services beside webchat */
@@ -78,7 +80,7 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
   const gateway = await startGateway({
     stateDir,
     port: 0,
-    env: {},
+    env: options.env ?? {},
     logger: options.logger ?? silentLogger,
     channels: options.channels,
     wrapStore: (opened) => (store = options.wrapStore?.(opened, stateDir) ?? opened),

@@ -11,7 +11,7 @@ export function defineBackup(command: Command, io: CliIo): void {
     .description(
       'Copies the store into one file, as it is at this moment; a running gateway goes on.\n' +
         'The copy holds every session and transcript: keep it as private as the state directory.\n' +
-        'Configuration, token and workspaces are not in it.',
+        'Configuration, token and workspaces are not in it. A Postgres database is copied by pg_dump.',
     )
     .argument('<file>', 'the file to make; it must not exist')
     .option('--state-dir <dir>', 'state directory; ~/.trunkline when not given')

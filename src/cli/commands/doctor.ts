@@ -14,9 +14,10 @@ interface DoctorFlags {
 export function defineDoctor(command: Command, io: CliIo): void {
   command
     .description(
-      'Looks the store through: the file, its schema, what the rows say of each other, what cannot be\n' +
-        'read, and the transcript files. The gateway must be stopped. Without --fix nothing is changed;\n' +
-        'with it what can be healed is, and nothing that can be read is removed.',
+      'Looks the store through: the file or the indexes, the schema, what the rows say of each other, what\n' +
+        'cannot be read, and the transcript files. The gateway must be stopped; on Postgres every gateway of\n' +
+        'the database, and only for --fix. Without --fix nothing is changed; with it what can be healed is,\n' +
+        'and nothing that can be read is removed.',
     )
     .option('--fix', 'heal what can be healed')
     .option('--state-dir <dir>', 'state directory; ~/.trunkline when not given')

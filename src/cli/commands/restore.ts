@@ -11,7 +11,7 @@ export function defineRestore(command: Command, io: CliIo): void {
     .description(
       'Puts a backup in the place of the store. The gateway must be stopped. The store that is there\n' +
         'is kept beside it as trunkline.db.before-restore-<time>. A backup that is damaged or of a\n' +
-        'newer schema is refused, and nothing is changed.',
+        'newer schema is refused, and nothing is changed. A Postgres database is restored by pg_restore.',
     )
     .argument('<file>', 'a file that "trunkline backup" or a migration has made')
     .option('--state-dir <dir>', 'state directory; ~/.trunkline when not given')

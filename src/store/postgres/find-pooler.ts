@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { GatewayError } from '../../protocol/errors.ts';
 import { connectOptions } from './connect-options.ts';
 
 /**
@@ -24,6 +25,18 @@ export async function findPooler(
   } finally {
     await second.end().catch(() => {});
   }
+}
+
+/** Rejects `config` where a transaction pooler stands in between. */
+export async function refuseTransactionPooler(
+  client: pg.Client,
+  { url, place }: { url: string; place: string },
+): Promise<void> {
+  if ((await findPooler(client, url)) !== 'transaction') return;
+  throw new GatewayError(
+    'config',
+    `${place} leads through a transaction pooler (such as PgBouncer in transaction mode), where locks and notifications are lost; set TRUNKLINE_DATABASE_DIRECT_URL to the address of the database itself`,
+  );
 }
 
 async function pidOf(client: pg.Client): Promise<number | undefined> {

@@ -4,6 +4,7 @@
  * ended by its worker, so trying again is a new row under the same key.
  */
 import { cleanJson, cleanText } from '../sql/clean-text.ts';
+import type { SqlValue } from '../sql/connection.ts';
 import type { SqlUnit } from '../sql/sql-unit.ts';
 import type { JobRow } from '../rows.ts';
 import type { JobWrites } from '../store.ts';
@@ -77,15 +78,24 @@ export class GraphileJobs implements JobWrites {
   }
 
   async #add(job: Omit<JobRow, 'jobId'>): Promise<void> {
-    await this.#unit.raw(ADD, [
+    const { sql, params } = addJobStatement(job);
+    await this.#unit.raw(sql, params);
+  }
+}
+
+/** Returns the statement that adds a job, or moves the one of this key. */
+export function addJobStatement(job: Omit<JobRow, 'jobId'>): { sql: string; params: SqlValue[] } {
+  return {
+    sql: ADD,
+    params: [
       job.kind,
       cleanJson(job.payloadJson),
       job.attempts,
       job.lastError === null ? null : cleanText(job.lastError),
       job.runAt,
       cleanText(job.jobKey),
-    ]);
-  }
+    ],
+  };
 }
 
 function toJobRow(record: Record<string, unknown>): JobRow {

@@ -3,7 +3,7 @@ import { GatewayError } from '../../protocol/errors.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { ReadTx, SharedStore, Store, StoreSignal, WriteTx } from '../store.ts';
 import { connectOptions, createPool, placeOf } from './connect-options.ts';
-import { findPooler } from './find-pooler.ts';
+import { findPooler, refuseTransactionPooler } from './find-pooler.ts';
 import { createJobWorker, migrateJobs } from './job-worker.ts';
 import { Membership } from './membership.ts';
 import { migrate } from './migrate.ts';
@@ -68,17 +68,6 @@ async function prepareDatabase(
   } finally {
     await client.end().catch(() => {});
   }
-}
-
-async function refuseTransactionPooler(
-  client: pg.Client,
-  { url, place }: { url: string; place: string },
-): Promise<void> {
-  if ((await findPooler(client, url)) !== 'transaction') return;
-  throw new GatewayError(
-    'config',
-    `${place} leads through a transaction pooler (such as PgBouncer in transaction mode), where locks and notifications are lost; set TRUNKLINE_DATABASE_DIRECT_URL to the address of the database itself`,
-  );
 }
 
 /** Whether statements must be sent without being prepared. */

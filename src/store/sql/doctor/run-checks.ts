@@ -86,7 +86,7 @@ export const RUN_CHECKS: readonly Check[] = [
     find: `select r.run_id, r.session_key from runs r
       join lanes l on l.session_key = r.session_key
       where r.state in ('running', 'waiting') and r.merged_into is null
-        and l.current_run_id is not r.run_id`,
+        and l.current_run_id is distinct from r.run_id`,
     heal: ({ run_id: runId, session_key: key }) => [
       statement(
         'update lanes set current_run_id = ? where session_key = ? and current_run_id is null',
@@ -121,7 +121,8 @@ export const RUN_CHECKS: readonly Check[] = [
         left join heads h on h.session_key = l.session_key
         left join unfinished held on held.run_id = l.current_run_id)
       select * from expected
-        where pending <> total or head_class is not class or state is not right_state`,
+        where pending <> total or head_class is distinct from class
+          or state is distinct from right_state`,
     heal: (row) => [
       statement(
         'update lanes set pending = ?, head_class = ?, state = ? where session_key = ?',

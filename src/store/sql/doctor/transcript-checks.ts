@@ -77,10 +77,10 @@ export const TRANSCRIPT_CHECKS: readonly Check[] = [
       join ends e on e.session_id = w.session_id where w.next_seq <= e.last`,
     heal: (row) => [
       statement(
-        `update windows set next_seq = ? + 1,
+        `update windows set next_seq = ?,
            last_entry_id = (select entry_id from entries where session_id = ? and seq = ?)
          where session_id = ?`,
-        row['last'],
+        Number(row['last']) + 1,
         row['session_id'],
         row['last'],
         row['session_id'],
@@ -92,7 +92,7 @@ export const TRANSCRIPT_CHECKS: readonly Check[] = [
     rule: 'the next entry of a transcript would follow another one than the last',
     find: `select w.session_id, e.entry_id from windows w
       join entries e on e.session_id = w.session_id and e.seq = w.next_seq - 1
-      where w.last_entry_id is not e.entry_id`,
+      where w.last_entry_id is distinct from e.entry_id`,
     heal: (row) => [
       statement(
         'update windows set last_entry_id = ? where session_id = ?',
@@ -106,7 +106,7 @@ export const TRANSCRIPT_CHECKS: readonly Check[] = [
     rule: 'an entry does not follow the one before it',
     find: `select e.session_id, e.seq from entries e
       join entries p on p.session_id = e.session_id and p.seq = e.seq - 1
-      where e.parent_id is not p.entry_id
+      where e.parent_id is distinct from p.entry_id
         and not exists (select 1 from entries o where o.session_id = e.session_id
           and o.seq < e.seq and o.entry_id = e.parent_id)`,
   },

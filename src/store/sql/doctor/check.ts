@@ -1,9 +1,10 @@
 /** A rule that the rows of the store keep among themselves, and what restores it. */
-import type { SqlValue } from '../../sql/connection.ts';
+import type { SqlConnection, SqlValue } from '../connection.ts';
 
 export type Found = Record<string, unknown>;
 
 export interface Statement {
+  /** values stand as `?`, or as the database numbers them */
   sql: string;
   params: SqlValue[];
 }
@@ -20,6 +21,26 @@ export interface Check {
    * Contract: never removes what somebody could read (BR-053).
    */
   heal?(row: Found, now: number): Statement[];
+}
+
+/** What differs between the databases that the doctor looks through. */
+export interface DoctorDialect {
+  /** begins the transaction of one rule */
+  begin: string;
+  /** what to select jobs from: job_key, kind */
+  jobs: string;
+  /** Returns a condition for a text that is no JSON. */
+  isNoJson(column: string): string;
+  /** Adds a job that is due; of one key there is one, however often it is added. */
+  addJob(job: { jobKey: string; kind: string; payloadJson: string; runAt: number }): Statement;
+  removeJob(jobKey: unknown): Statement;
+  /** rules that only this database can break */
+  ownChecks: readonly Check[];
+}
+
+/** A store that nobody changes meanwhile, or one snapshot of it. */
+export interface DoctorStore extends SqlConnection {
+  dialect: DoctorDialect;
 }
 
 /** States of a run without an outcome. */

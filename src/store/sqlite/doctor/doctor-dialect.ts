@@ -1,0 +1,37 @@
+import { type Check, type DoctorDialect, statement } from '../../sql/doctor/check.ts';
+
+/** In Postgres a payload has the type JSON, and cannot be broken. */
+const JOB_PAYLOAD: Check = {
+  name: 'unreadable-jobs-payload-json',
+  rule: 'the payload of a job is no JSON; it is written anew from the name of the job',
+  find: `select job_key, kind, substr(job_key, length(kind) + 2) as subject,
+      case kind when 'advance-exchange' then 'exchangeId' when 'announce-spawn' then 'childKey'
+        else 'routeKey' end as name
+    from jobs where json_valid(payload_json) = 0
+      and kind in ('advance-exchange', 'announce-spawn', 'deliver')`,
+  heal: (row) => [
+    statement(
+      'update jobs set payload_json = ? where job_key = ?',
+      JSON.stringify({ [String(row['name'])]: row['subject'] }),
+      row['job_key'],
+    ),
+  ],
+};
+
+/** SQLite, with jobs in a table of ours. */
+export const sqliteDoctorDialect: DoctorDialect = {
+  begin: 'begin immediate',
+  jobs: 'jobs',
+  isNoJson: (column) => `json_valid(${column}) = 0`,
+  addJob: ({ jobKey, kind, payloadJson, runAt }) =>
+    statement(
+      `insert into jobs (job_key, kind, payload_json, run_at, attempts) values (?, ?, ?, ?, 0)
+       on conflict (job_key) do nothing`,
+      jobKey,
+      kind,
+      payloadJson,
+      runAt,
+    ),
+  removeJob: (jobKey) => statement('delete from jobs where job_key = ?', jobKey),
+  ownChecks: [JOB_PAYLOAD],
+};
