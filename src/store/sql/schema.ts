@@ -31,6 +31,9 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 8, name: 'trees-in-order', statements: treesInOrder },
 ];
 
+/** The schema that this program works with. */
+export const NEWEST_VERSION = MIGRATIONS.at(-1)?.version ?? 0;
+
 /** Says which schema a database has; made before the first migration. */
 export const META_TABLE = `
 create table if not exists schema_version (
@@ -45,11 +48,10 @@ export const SELECT_VERSION = 'select coalesce(max(version), 0) as version from 
  * Throws `config` when a newer Trunkline has written it; `place` names the database.
  */
 export function missingMigrations(version: number, place: string): readonly Migration[] {
-  const newest = MIGRATIONS.at(-1)?.version ?? 0;
-  if (version > newest) {
+  if (version > NEWEST_VERSION) {
     throw new GatewayError(
       'config',
-      `the store ${place} has schema version ${version}, this Trunkline knows versions up to ${newest}; ` +
+      `the store ${place} has schema version ${version}, this Trunkline knows versions up to ${NEWEST_VERSION}; ` +
         'start the newer Trunkline that wrote it, or use another state directory',
     );
   }

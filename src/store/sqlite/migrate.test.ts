@@ -4,7 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { silentLogger } from '../../util/logger.ts';
-import { META_TABLE, type Migration, MIGRATIONS } from '../sql/schema.ts';
+import { META_TABLE, type Migration, MIGRATIONS, NEWEST_VERSION } from '../sql/schema.ts';
+import {
+  assertInUse,
+  type Column,
+  insertionOf,
+  missingRows,
+  type Sample,
+  sampleRows,
+} from '../sql/migrations/sample-rows.suite.ts';
 import { applyMigrations, applyWithBackup } from './migrate.ts';
 import { openSqliteStore } from './open-sqlite-store.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
@@ -13,8 +21,11 @@ const root = mkdtempSync(join(tmpdir(), 'trunkline-migrate-'));
 after(() => rmSync(root, { recursive: true, force: true }));
 const clock = { now: () => 1000 };
 
-/** Makes a store file as the release with this schema has left it, with a session in it. */
-function makeStore(name: string, version: number): { path: string; connection: SqliteConnection } {
+/** Makes a store file as the release with this schema has left it, with rows in every table. */
+function makeStore(
+  name: string,
+  version: number,
+): { path: string; connection: SqliteConnection; rows: Map<string, Sample[]> } {
   const path = join(root, name);
   const connection = new SqliteConnection(path, { readOnly: false });
   connection.run('pragma journal_mode = wal');
@@ -23,12 +34,27 @@ function makeStore(name: string, version: number): { path: string; connection: S
     missing: MIGRATIONS.filter((each) => each.version <= version),
     clock,
   });
-  connection.run(
-    `insert into sessions (key, agent_id, kind, session_id, input_tokens, output_tokens, system_sent,
-       aborted_last_run, root_key, spawn_depth, created_at, updated_at)
-     values ('agent:main:main', 'main', 'main', 's1', 0, 0, 0, 0, 'agent:main:main', 0, 1, 1)`,
-  );
-  return { path, connection };
+  const rows = sampleRows(connection.run(COLUMNS).rows as unknown as Column[]);
+  for (const [table, samples] of rows) {
+    for (const row of samples) {
+      const { sql, values } = insertionOf(table, { row, placeholder: () => '?' });
+      connection.run(sql, values);
+    }
+  }
+  return { path, connection, rows };
+}
+
+const COLUMNS = `select m.name as "table", c.name, lower(c.type) as type
+  from sqlite_schema m join pragma_table_info(m.name) c
+  where m.type = 'table' and m.name not like 'sqlite_%' and m.name <> 'schema_version'`;
+
+function rowsOf(path: string, table: string): Record<string, unknown>[] {
+  const connection = new SqliteConnection(path, { readOnly: true });
+  try {
+    return connection.run(`select * from ${table}`).rows;
+  } finally {
+    connection.close();
+  }
 }
 
 function versionOf(path: string): number {
@@ -44,16 +70,18 @@ function versionOf(path: string): number {
 const copiesOf = (name: string) => readdirSync(root).filter((file) => file.startsWith(`${name}.`));
 
 describe('migrate', () => {
-  const newest = MIGRATIONS.at(-1)?.version ?? 0;
+  const newest = NEWEST_VERSION;
   for (const { version } of MIGRATIONS) {
     it(`[CA4] opens a store file of schema ${version} with what is in it, and copies an older one first`, async () => {
       const name = `release-${version}.db`;
-      const { path, connection } = makeStore(name, version);
+      const { path, connection, rows } = makeStore(name, version);
       connection.close();
       const store = openSqliteStore({ path, clock, logger: silentLogger });
-      const session = await store.read((tx) => tx.sessions.get('agent:main:main'));
+      await assertInUse(store);
       await store.close();
-      assert.equal(session?.sessionId, 's1');
+      for (const [table, samples] of rows) {
+        assert.deepEqual(missingRows(samples, rowsOf(path, table)), [], table);
+      }
       assert.equal(versionOf(path), newest);
       const isOlder = version < newest;
       assert.deepEqual(copiesOf(name), isOlder ? [`${name}.before-schema-${newest}`] : []);

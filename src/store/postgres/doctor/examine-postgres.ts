@@ -5,7 +5,7 @@ import { silentLogger } from '../../../util/logger.ts';
 import type { DoctorStore } from '../../sql/doctor/check.ts';
 import { examineRows, type StoreReport } from '../../sql/doctor/examine-rows.ts';
 import { schemaFinding } from '../../sql/doctor/schema-finding.ts';
-import { MIGRATIONS, missingMigrations, SELECT_VERSION } from '../../sql/schema.ts';
+import { NEWEST_VERSION, missingMigrations, SELECT_VERSION } from '../../sql/schema.ts';
 import { connectOptions, placeOf } from '../connect-options.ts';
 import { refuseTransactionPooler } from '../find-pooler.ts';
 import { migrateJobs } from '../job-worker.ts';
@@ -57,7 +57,7 @@ export async function examinePostgres(
     findings.push(...(await indexFindings(looking.connection, { fix })));
     if (holding !== undefined) await holdDatabase(holding.connection, place);
     findings.push(...(await rowFindings(looking.connection, { fix, facts })));
-    return { path: place, schemaVersion: MIGRATIONS.length, isExamined: true, findings };
+    return { path: place, schemaVersion: NEWEST_VERSION, isExamined: true, findings };
   } catch (error) {
     throw toStoreError(error, place);
   } finally {

@@ -7,7 +7,7 @@ import {
   type StoreReport,
 } from '../../sql/doctor/examine-rows.ts';
 import { schemaFinding } from '../../sql/doctor/schema-finding.ts';
-import { MIGRATIONS, missingMigrations } from '../../sql/schema.ts';
+import { NEWEST_VERSION, missingMigrations } from '../../sql/schema.ts';
 import { inspectFile } from '../inspect-file.ts';
 import { migrate } from '../migrate.ts';
 import { SqliteConnection } from '../sqlite-connection.ts';
@@ -41,7 +41,7 @@ export async function examineStore(
   } finally {
     connection.close();
   }
-  return { schemaVersion: MIGRATIONS.length, isExamined: true, findings };
+  return { schemaVersion: NEWEST_VERSION, isExamined: true, findings };
 }
 
 function healFile(path: string, { damage, fix }: { damage: string[]; fix: boolean }): Finding {
