@@ -1,4 +1,5 @@
 import type { AcceptanceFigures } from './acceptance-figures.ts';
+import type { FanOutFigures } from './fan-out-figures.ts';
 import type { ListFigures } from './list-figures.ts';
 import type { SendFigures } from './send-figures.ts';
 import type { StartFigures } from './start-figures.ts';
@@ -14,6 +15,7 @@ export interface Figures {
   send: { scripted: SendFigures; model: SendFigures };
   acceptance: AcceptanceFigures;
   transcript: TranscriptFigures;
+  fanOut: FanOutFigures;
 }
 
 type Row = readonly [what: string, figure: Spread, unit: string, goal?: string];
@@ -27,6 +29,7 @@ export function formatFigures(figures: Figures): string {
     ...sendRows('instant model', figures.send.model),
     ...acceptanceRows(figures.acceptance),
     ...transcriptRows(figures.transcript),
+    ...fanOutRows(figures.fanOut),
   ];
   const head = `\n${'figure'.padEnd(52)}${'median'.padStart(10)}  ${'low – high'.padEnd(20)}goal`;
   return [head, ...rows.map(formatRow)].join('\n');
@@ -82,5 +85,12 @@ function transcriptRows({ messages, history, context }: TranscriptFigures): Row[
   return [
     [`${of} sessions_history, newest 50`, history, 'ms'],
     [`${of} the whole context`, context, 'ms'],
+  ];
+}
+
+function fanOutRows({ children, list, loopDelay }: FanOutFigures): Row[] {
+  return [
+    [`   ${children} children at work: sessions_list p95`, list, 'ms', '250'],
+    ['   the event loop late, p99', loopDelay, 'ms', '100'],
   ];
 }

@@ -6,6 +6,7 @@ import { cpus } from 'node:os';
 import { measureAcceptance } from './acceptance-figures.ts';
 import { serveAcceptance } from './acceptance-services.ts';
 import { benchStateAt } from './bench-state.ts';
+import { measureFanOut } from './fan-out-figures.ts';
 import { type Figures, formatFigures } from './format-figures.ts';
 import { ensureBuilt } from './gateway-program.ts';
 import { measureList } from './list-figures.ts';
@@ -47,6 +48,7 @@ async function measureAll(): Promise<Figures> {
     },
     acceptance: await step('acceptance', measureAcceptance),
     transcript: await step('long transcript', () => measureTranscript(5000)),
+    fanOut: await step('lists under a fan-out', measureFanOut),
   };
 }
 
