@@ -285,7 +285,7 @@ for (const door of doors) {
       ['sessions_send', { sessionKey: B, mesage: 'x' }, 'error', /nearest: "message"/],
       ['sessions_spawn', { task: ' ' }, 'error', /task/],
       ['sessions_spawn', { task: 'x', agentId: 'c' }, 'forbidden', /allowed: a, b/],
-      ['sessions_spawn', { task: 'x', cleanup: 'delete' }, 'error', /cleanup: "delete"/],
+      ['sessions_spawn', { task: 'x', mode: 'session' }, 'error', /mode: "session"/],
       ['agents_list', { all: true }, 'error', /takes no parameters/],
     ];
     for (const [tool, args, status, text] of cases) {

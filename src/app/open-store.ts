@@ -3,7 +3,7 @@ import type { LoadedConfig } from '../config/load-config.ts';
 import { lockState } from '../store/sqlite/lock-state.ts';
 import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
-import { systemClock } from '../util/clock.ts';
+import { type Clock, systemClock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 
 export interface OpenedStore {
@@ -18,7 +18,11 @@ export interface OpenedStore {
  */
 export async function openStore(
   { database, stateDir }: Pick<LoadedConfig, 'database' | 'stateDir'>,
-  { logger, bootId }: { logger: Logger; bootId: string },
+  {
+    logger,
+    bootId,
+    clock = systemClock,
+  }: { logger: Logger; bootId: string; clock?: Clock | undefined },
 ): Promise<OpenedStore> {
   if (database !== undefined) {
     // loaded when it is used: the driver costs every other start 50 ms
@@ -29,7 +33,7 @@ export async function openStore(
   const lock = lockState(stateDir);
   try {
     const path = join(stateDir, 'trunkline.db');
-    const store = openSqliteStore({ path, clock: systemClock, logger, bootId });
+    const store = openSqliteStore({ path, clock, logger, bootId });
     const release = async (): Promise<void> => {
       await store.close();
       lock.release();

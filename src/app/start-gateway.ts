@@ -26,7 +26,7 @@ import { createRunEvents } from '../service/run-events.ts';
 import type { Store } from '../store/store.ts';
 import { createSessionTools } from '../tools/create-session-tools.ts';
 import { createToolInvoker } from '../tools/create-tool-invoker.ts';
-import { systemClock } from '../util/clock.ts';
+import { type Clock, systemClock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { createLogger } from './create-logger.ts';
 import { openStore } from './open-store.ts';
@@ -36,6 +36,8 @@ export interface StartOptions extends LoadOptions {
   logger?: Logger | undefined;
   /** wraps the store; crash tests stop the process around a named unit of work */
   wrapStore?: ((store: Store) => Store) | undefined;
+  /** the time by which a store of its own is kept; tests move it */
+  clock?: Clock | undefined;
   /** chat services beside webchat; one with the same id takes its place */
   channels?: readonly ChannelAdapter[] | undefined;
 }
@@ -61,11 +63,16 @@ export async function startGateway(options: StartOptions = {}): Promise<RunningG
   const logger = options.logger ?? createLogger(env['TRUNKLINE_LOG_LEVEL'] ?? 'info');
   for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
   const bootId = randomUUID();
-  const { store: opened, release } = await openStore(loaded, { logger, bootId });
+  const { store: opened, release } = await openStore(loaded, {
+    logger,
+    bootId,
+    clock: options.clock,
+  });
   const store = options.wrapStore === undefined ? opened : options.wrapStore(opened);
   try {
     const channels = options.channels ?? [];
-    return await startOn(store, { loaded, logger, env, bootId, channels, release });
+    const clock = store.shared?.clock ?? options.clock ?? systemClock;
+    return await startOn(store, { loaded, logger, env, bootId, channels, clock, release });
   } catch (error) {
     await release();
     throw error;
@@ -80,6 +87,7 @@ async function startOn(
     env,
     bootId,
     channels,
+    clock,
     release,
   }: {
     loaded: LoadedConfig;
@@ -87,6 +95,7 @@ async function startOn(
     env: Environment;
     bootId: string;
     channels: readonly ChannelAdapter[];
+    clock: Clock;
     release: () => Promise<void>;
   },
 ): Promise<RunningGateway> {
@@ -103,6 +112,7 @@ async function startOn(
     secret,
     bootId,
     channels,
+    clock,
   });
   // where several gateways share a store, no one of them owns the files
   const mirror = store.shared === undefined ? createMirror(context) : undefined;
@@ -153,17 +163,18 @@ function buildServices(
     secret,
     bootId,
     channels,
+    clock,
   }: {
     loaded: LoadedConfig;
     logger: Logger;
     secret: string;
     bootId: string;
     channels: readonly ChannelAdapter[];
+    clock: Clock;
   },
 ): { context: RunContext; host: ServiceHost; invokeTool: ReturnType<typeof createToolInvoker> } {
   const { config, stateDir } = loaded;
   const currentConfig = () => config;
-  const clock = store.shared?.clock ?? systemClock;
   const events = createRunEvents((err) => logger.error({ err }, 'an event listener failed'));
   const scripted = createScriptedRuntime();
   const embedded = createEmbeddedRuntime({ providers: () => config.models.providers, logger });

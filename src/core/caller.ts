@@ -27,3 +27,8 @@ export interface OperatorCaller {
   scopes: readonly string[];
   deviceId?: string;
 }
+
+/** Returns the name under which an operator's doing is kept: the device, else `operator`. */
+export function operatorName({ deviceId }: OperatorCaller): string {
+  return deviceId ?? 'operator';
+}

@@ -60,6 +60,15 @@ function createHandlers({
     'sessions.list': ({ includeGlobal: _global, includeUnknown: _unknown, ...query }) =>
       services.listAllSessions(query),
     'sessions.patch': async (patch) => ({ ok: true, ...(await services.patchSession(patch)) }),
+    'sessions.reset': async (reset, context) => ({
+      ok: true,
+      ...(await services.resetSession(toCaller(context), reset)),
+    }),
+    'sessions.delete': async (deletion, context) => ({
+      ok: true,
+      ...(await services.deleteSession(toCaller(context), deletion)),
+    }),
+    'sessions.windows': (query) => services.listWindows(query),
     'chat.send': (params, context) => acceptChat(services, { params, caller: toCaller(context) }),
     'chat.history': (query) => services.readChatHistory(query),
     agent: (params, context) =>

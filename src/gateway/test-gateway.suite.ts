@@ -44,6 +44,18 @@ export class PlayedServices {
       }),
     patchSession: async (patch) =>
       this.#note('sessions.patch', patch, { key: patch.key, entry: {} }),
+    resetSession: async (_caller, reset) =>
+      this.#note('sessions.reset', reset, { key: reset.key, sessionId: 's2', stopped: [] }),
+    deleteSession: async (_caller, deletion) =>
+      this.#note('sessions.delete', deletion, { key: deletion.key, deleted: true, archived: [] }),
+    listWindows: async (query) =>
+      this.#note('sessions.windows', query, {
+        key: query.key,
+        windows: [],
+        count: 0,
+        limitApplied: 50,
+        hasMore: false,
+      }),
     listConfiguredAgents: async () => ({
       defaultId: 'main',
       mainKey: 'main',

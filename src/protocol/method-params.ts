@@ -59,6 +59,14 @@ export const sessionsPatchParams = z.strictObject({
   queueDrop: z.enum(QUEUE_DROPS).nullable().exactOptional(),
 });
 
+export const sessionsResetParams = z.strictObject({ key });
+export const sessionsDeleteParams = z.strictObject({ key, deleteTranscript: flag });
+export const sessionsWindowsParams = z.strictObject({
+  key,
+  limit: count,
+  cursor: atMost(CURSOR_MAX).exactOptional(),
+});
+
 export const chatSendParams = z.strictObject({
   sessionKey: key,
   message: words,

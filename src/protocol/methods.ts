@@ -19,6 +19,13 @@ export const METHODS = {
   status: { scope: 'operator.read', params: params.noParams, isWork: false },
   'sessions.list': { scope: 'operator.read', params: params.sessionsListParams, isWork: false },
   'sessions.patch': { scope: 'operator.admin', params: params.sessionsPatchParams, isWork: true },
+  'sessions.reset': { scope: 'operator.admin', params: params.sessionsResetParams, isWork: true },
+  'sessions.delete': { scope: 'operator.admin', params: params.sessionsDeleteParams, isWork: true },
+  'sessions.windows': {
+    scope: 'operator.read',
+    params: params.sessionsWindowsParams,
+    isWork: false,
+  },
   'chat.send': { scope: 'operator.write', params: params.chatSendParams, isWork: true },
   'chat.history': { scope: 'operator.read', params: params.chatHistoryParams, isWork: false },
   agent: { scope: 'operator.write', params: params.agentParams, isWork: true },
@@ -50,6 +57,8 @@ export const METHOD_NAMES = Object.keys(METHODS) as MethodName[];
 export const LATER_METHODS: readonly string[] = [
   'system-presence system-event wake poll policy.explain models.list logs.tail',
   'sessions.preview sessions.resolve sessions.reset sessions.delete sessions.create sessions.get',
+  'system-presence system-event wake send poll policy.explain models.list logs.tail',
+  'sessions.preview sessions.resolve sessions.create sessions.get',
   'sessions.compact sessions.abort sessions.steer sessions.send',
   'sessions.subscribe sessions.unsubscribe',
   'sessions.messages.subscribe sessions.messages.unsubscribe',

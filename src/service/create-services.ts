@@ -1,4 +1,10 @@
 /** Joins the use cases and the machinery behind them: what `app/` starts and stops, and the doors call. */
+import { archiveSession } from './archive/archive-session.ts';
+import { deleteSession } from './archive/delete-session.ts';
+import { listWindows } from './archive/list-windows.ts';
+import { maintainSessions } from './archive/maintain-sessions.ts';
+import { rearmClocks } from './archive/rearm-clocks.ts';
+import { resetSession } from './archive/reset-session.ts';
 import { createActiveRuns } from './runs/active-runs.ts';
 import { acceptInbound } from './messages/accept-inbound.ts';
 import { acceptMessage } from './messages/accept-message.ts';
@@ -86,6 +92,7 @@ export function createServices(context: RunContext): ServiceHost {
     start: async () => {
       await recover(context);
       await startChannels(host);
+      await rearmClocks(context);
       jobs.start();
       scheduler.start();
     },
@@ -150,6 +157,9 @@ function toServices(host: RunServices): Services {
     waitForRun: (runId, options) => waitForRun(host, { runId, ...options }),
     listAllSessions: (query) => listAllSessions(host, query),
     readChatHistory: (query) => readChatHistory(host, query),
+    resetSession: (caller, reset) => resetSession(host, caller, reset),
+    deleteSession: (caller, deletion) => deleteSession(host, caller, deletion),
+    listWindows: (query) => listWindows(host, query),
     patchSession: (patch) => patchSession(host, patch),
     listConfiguredAgents: () => listConfiguredAgents(host),
     status: () => readStatus(host),
@@ -160,6 +170,8 @@ function toServices(host: RunServices): Services {
 function jobHandlers(host: RunServices & DeliveryContext): Readonly<Record<string, JobHandler>> {
   return {
     'advance-exchange': ({ exchangeId = '' }) => advanceExchange(host, exchangeId),
+    'archive-session': ({ key = '' }) => archiveSession(host, key),
+    'maintain-sessions': () => maintainSessions(host),
     'announce-spawn': ({ childKey = '' }) => announceSpawn(host, childKey),
     // a job of an earlier version names its one delivery, which then is a route of its own
     deliver: ({ routeKey, deliveryId = '' }) => deliver(host, routeKey ?? deliveryId),

@@ -356,6 +356,25 @@ export interface Services {
     thinkingLevel?: string;
     [flag: string]: unknown;
   }>;
+  /** Gives the session a new transcript; `stopped` are the runs that end by it. */
+  resetSession(
+    caller: OperatorCaller,
+    reset: { key: string },
+  ): Promise<{ key: string; sessionId: string; previousSessionId?: string; stopped: string[] }>;
+  /** Hides the session from every tool; `archived` are the transcripts that the operator can still read. */
+  deleteSession(
+    caller: OperatorCaller,
+    deletion: { key: string; deleteTranscript?: boolean },
+  ): Promise<{ key: string; deleted: boolean; archived: string[] }>;
+  /** Every transcript that a key has had, the newest first. */
+  listWindows(query: { key: string; limit?: number; cursor?: string }): Promise<{
+    key: string;
+    windows: Record<string, unknown>[];
+    count: number;
+    limitApplied: number;
+    hasMore: boolean;
+    nextCursor?: string;
+  }>;
   patchSession(patch: PatchSession): Promise<{ key: string; entry: Record<string, unknown> }>;
   listConfiguredAgents(): Promise<{
     defaultId: string;

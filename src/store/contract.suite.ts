@@ -3,6 +3,7 @@ import { describe } from 'node:test';
 import { entriesContract } from './contract/entries.suite.ts';
 import { followUpsContract } from './contract/follow-ups.suite.ts';
 import { lanesContract } from './contract/lanes.suite.ts';
+import { purgeContract } from './contract/purge.suite.ts';
 import { runsContract } from './contract/runs.suite.ts';
 import type { OpenHarness } from './contract/samples.suite.ts';
 import { sessionsContract } from './contract/sessions.suite.ts';
@@ -19,5 +20,6 @@ export function storeContract(name: string, open: OpenHarness): void {
     runsContract(open);
     followUpsContract(open);
     usageContract(open);
+    purgeContract(open);
   });
 }

@@ -209,6 +209,8 @@ export interface RunRow {
   stopKey: string | null;
   /** what this message may do to the turns around it, null = it has a turn of its own (B12) */
   queueMode: Exclude<QueueMode, 'queue'> | null;
+  /** its texts are gone; it is kept for the key of its message, and in no list */
+  purgedAt: number | null;
 }
 
 /** One lane per session key: strict order, one owner. */

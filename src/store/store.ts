@@ -109,6 +109,11 @@ export interface SessionReads {
   countActiveChildren(key: string): Promise<number>;
   /** Sessions that are not archived. */
   count(): Promise<number>;
+  /** Sessions with a time to be archived, in the order of their keys, after this one. */
+  clocks(afterKey: string, limit: number): Promise<{ key: string; archiveAt: number }[]>;
+  /** Sessions archived at `at` or before and not deleted, the oldest first. */
+  archivedBefore(at: number, limit: number): Promise<SessionRow[]>;
+  hasDescendants(key: string): Promise<boolean>;
 }
 export interface SessionWrites extends SessionReads {
   /** Adds the session, its window and its rows in the closure of lineage. Fails when the key exists. */
@@ -155,12 +160,61 @@ export interface EntryWrites extends EntryReads {
   }): Promise<number>;
 }
 
+/** A page position in newest-first order. */
+export interface WindowCursor {
+  startedAt: number;
+  sessionId: string;
+}
 export interface WindowReads {
   get(sessionId: string): Promise<WindowRow | undefined>;
+  /** Every window that a key has had strictly before `cursor`, newest first. */
+  ofKey(query: {
+    sessionKey: string;
+    cursor: WindowCursor | undefined;
+    limit: number;
+  }): Promise<WindowRow[]>;
+  /** Windows that are not deleted and ended at `at` or before, the oldest first. */
+  endedBefore(at: number, limit: number): Promise<WindowRow[]>;
+  /** Windows deleted at `at` or before that are not being purged, the oldest first. */
+  deletedBefore(at: number, limit: number): Promise<WindowRow[]>;
+  /** Windows that are being purged, the oldest first. */
+  condemned(limit: number): Promise<WindowRow[]>;
 }
 export interface WindowWrites extends WindowReads {
   /** Ends the open window of a key and marks all of them as deleted that are not yet. */
   markDeleted(sessionKey: string, at: number): Promise<void>;
+  /** Hides the window from everybody: its rows go from now on. */
+  condemn(sessionId: string, at: number): Promise<void>;
+}
+
+/** What a session has left up to a time; epoch ms. */
+export interface PurgeRange {
+  sessionKey: string;
+  until: number;
+}
+export type PurgedRun = Pick<RunRow, 'runId' | 'parentRunId' | 'state'>;
+/** Erases for good, a bounded number of rows a call. Nothing here asks whether it may. */
+export interface PurgeWrites {
+  /** Removes the oldest entries of a window; returns how many. */
+  entries(sessionId: string, limit: number): Promise<number>;
+  /**
+   * Ended runs accepted until then that were not purged, the oldest first: those of a window and
+   * those that never had one; without `sessionId` all of them.
+   */
+  runs(range: PurgeRange & { sessionId: string | undefined }, limit: number): Promise<PurgedRun[]>;
+  /** Removes tool calls of a run, those of a few messages; returns how many. */
+  toolCalls(runId: string): Promise<number>;
+  /** Removes a run with its message, its waits and the exchange that it began. */
+  run(runId: string): Promise<void>;
+  /** Takes the texts out of a run and its message: what is left says how it ended, under its key. */
+  spendRun(runId: string, error: string | null): Promise<void>;
+  /** Removes notes that are in a transcript, texts alone where a key is kept; returns how many. */
+  notes(range: PurgeRange, limit: number): Promise<number>;
+  /** The same for texts that need nobody any more. */
+  deliveries(range: PurgeRange, limit: number): Promise<number>;
+  window(sessionId: string): Promise<void>;
+  /** Removes the row of a session that has nothing left, with lane and lineage. */
+  session(key: string): Promise<void>;
 }
 
 export interface InputReads {
@@ -177,7 +231,8 @@ export interface InputReads {
 }
 export interface InputWrites extends InputReads {
   insert(row: InputRow): Promise<void>;
-  markAppended(inputId: string, runId: string, at: number): Promise<void>;
+  /** `runId`: whose turn took it in, null = no turn did */
+  markAppended(inputId: string, runId: string | null, at: number): Promise<void>;
   /** Its run ended before it began: it never enters a transcript. */
   markDropped(inputId: string): Promise<void>;
   /** Changes the text of an input that is not in a transcript yet. */
@@ -369,6 +424,8 @@ export interface DeliveryReads {
   /** Deliveries in this state, oldest first. */
   byState(state: DeliveryRow['state'], limit: number): Promise<DeliveryRow[]>;
   ofSession(sessionKey: string, limit: number): Promise<DeliveryRow[]>;
+  /** Whether parts for the chat of this session are queued or under way. */
+  hasOpen(sessionKey: string): Promise<boolean>;
   /** The parts of a text, in order. */
   ofText(textKey: string): Promise<DeliveryRow[]>;
   /** The oldest part of a route that is queued or under way: the one to go next. */
@@ -486,6 +543,7 @@ export interface WriteTx {
   readonly deliveries: DeliveryWrites;
   readonly audit: AuditWrites;
   readonly jobs: JobWrites;
+  readonly purge: PurgeWrites;
   /** Tells listeners after the commit. */
   signal(signal: StoreSignal): void;
 }

@@ -20,7 +20,13 @@ export function workLeft(path: string): boolean {
     const runs = query(
       "select 1 from runs where state in ('queued', 'running', 'waiting') limit 1",
     );
-    return runs.length + query('select 1 from jobs limit 1').length > 0;
+    return (
+      runs.length +
+        query(
+          "select 1 from jobs where kind not in ('archive-session', 'maintain-sessions') limit 1",
+        ).length >
+      0
+    );
   });
 }
 

@@ -447,6 +447,78 @@ export const CRASH_STEPS: readonly CrashStep[] = [
     after: 'an ended run with its summary, and the queued message',
     repairedBy: CALLER,
   },
+  {
+    unit: 'archive-session',
+    nth: 1,
+    scenario: 'cleanup',
+    step: 'a child that was announced leaves every tool',
+    before: 'a settled child and its job',
+    after: 'a deleted session',
+    repairedBy: JOB,
+  },
+  {
+    unit: 'reset-session',
+    nth: 1,
+    scenario: 'reset',
+    step: 'an operator gives a session a new transcript',
+    before: 'the old transcript, its run still going',
+    after: 'the new transcript, the run marked and still writing to the old one',
+    repairedBy: `the caller asks again and gets another new one; ${CLAIM} with the verdict \`aborted\``,
+  },
+  {
+    unit: 'delete-session',
+    nth: 1,
+    scenario: 'delete',
+    step: 'an operator deletes a session with its transcript',
+    before: 'the session as it was',
+    after: 'a hidden session, the job that purges it, no answer',
+    repairedBy: `the caller asks again; ${JOB}`,
+  },
+  {
+    unit: 'purge-step',
+    nth: 1,
+    scenario: 'delete',
+    step: 'the entries of a transcript are purged',
+    before: 'a hidden transcript with its entries',
+    after: 'a hidden transcript without entries, its runs still there',
+    repairedBy: JOB,
+  },
+  {
+    unit: 'purge-step',
+    nth: 2,
+    scenario: 'delete',
+    step: 'its runs and messages are purged but for their keys',
+    before: 'a run and its message, with their texts',
+    after: 'what the key of the message needs',
+    repairedBy: JOB,
+  },
+  {
+    unit: 'purge-step',
+    nth: 3,
+    scenario: 'delete',
+    step: 'the sent texts of the session are purged',
+    before: 'a delivery',
+    after: 'a transcript of which nothing is left but its row',
+    repairedBy: JOB,
+  },
+  {
+    unit: 'purge-step',
+    nth: 4,
+    scenario: 'delete',
+    step: 'transcript and session go',
+    before: 'a hidden session of which nothing else is left',
+    after: 'no session',
+    repairedBy: JOB,
+  },
+  {
+    unit: 'plan-maintenance',
+    nth: 1,
+    scenario: 'delete',
+    step: 'the next look at what is old is planned',
+    before: 'the due job, nothing left to purge',
+    after: 'the job, due in an hour',
+    repairedBy: JOB,
+  },
 ];
 
 /** Returns the rows of these scenarios, each once before and once after its commit. */
@@ -494,4 +566,8 @@ export const EXCEPTIONS: Readonly<Record<string, string>> = {
   'import-session':
     'no gateway runs during an import; each session is one unit, and the import run again takes what is not there yet',
   'import-subagent-run': 'as import-session',
+  'rearm-clocks':
+    'adds the jobs that session rows ask for, where they stand already in all but a restored or repaired store; each start does it',
+  'condemn-due':
+    'sets one mark, the same whenever it is set; what follows from it is that of purge-step',
 };

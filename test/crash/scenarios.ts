@@ -13,7 +13,10 @@ export type ScenarioName =
   | 'collect'
   | 'steer'
   | 'interrupt'
-  | 'overflow';
+  | 'overflow'
+  | 'cleanup'
+  | 'reset'
+  | 'delete';
 
 export interface Scenario {
   /** Asks for it; again with the same key it is the same job. */
@@ -153,6 +156,40 @@ export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
       'SAY: two',
     ]),
     outcome: { status: 'ok', reply: 'two' },
+  },
+  cleanup: {
+    ask: chatSend(
+      `${callTools(['sessions_spawn', { task: 'SLEEP: 300\nSAY: child done', cleanup: 'delete' }])}\nSAY: spawned`,
+    ),
+    outcome: { status: 'ok', reply: 'spawned' },
+  },
+  reset: {
+    ask: async (client) => {
+      const first = chatSend('SLEEP: 60000\nSAY: never', `${KEY}-first`);
+      await untilItRuns(client, await first(client));
+      await client.request('sessions.reset', { key: 'main' });
+      return chatSend('SAY: afresh')(client);
+    },
+    outcome: { status: 'ok', reply: 'afresh' },
+    hasLooseText: true,
+  },
+  delete: {
+    ask: async (client) => {
+      const sessionKey = 'agent:main:telegram:group:g1';
+      const message = `${callTools(['agents_list', {}])}\nSAY: there`;
+      const { runId } = await client.request('chat.send', {
+        sessionKey,
+        message,
+        idempotencyKey: KEY,
+      });
+      await client.request('agent.wait', { runId, timeoutMs: 20_000 });
+      const deletion = { key: sessionKey, deleteTranscript: true };
+      await client.request('sessions.delete', deletion).catch((error: unknown) => {
+        // purged by the first call
+        if (!String(error).includes('not found')) throw error;
+      });
+      return { runId: String(runId) };
+    },
   },
 };
 

@@ -109,13 +109,14 @@ const LOOSE: [string, string][] = [
   ['open exchange', "select * from exchanges where state <> 'done' or ended_at is null"],
   ['child not settled', "select * from spawns where state <> 'settled' or settled_at is null"],
   ['delivery under way', "select * from deliveries where state in ('queued', 'sending')"],
-  ['open job', 'select * from jobs'],
+  ['open job', "select * from jobs where kind not in ('archive-session', 'maintain-sessions')"],
   [
     'run with another number of user messages than one',
     `select runs.run_id, count(entries.seq) as messages from runs
       left join entries on entries.run_id = coalesce(runs.merged_into, runs.run_id) and entries.role = 'user'
         and json_extract(entries.json, '$.content[0].text') = (select text from inputs where input_id = runs.run_id)
-      where runs.run_id not in (select input_id from inputs where state = 'dropped')
+      where runs.purged_at is null
+        and runs.run_id not in (select input_id from inputs where state = 'dropped')
       group by runs.run_id having messages <> 1`,
   ],
 ];
@@ -133,8 +134,10 @@ function inDatabase<T>(path: string, read: (all: All) => T): T {
 
 function toSessionLine(row: Row): string {
   const counters = `${row['input_tokens']}+${row['output_tokens']} tokens, ${row['total_tokens']} in context`;
+  const closed =
+    row['deleted_at'] !== null ? 'deleted ' : row['archived_at'] !== null ? 'archived ' : '';
   return mask(
-    `${row['key']} label ${row['label']}, last ${row['last_channel']} ${row['last_to']}, aborted ${row['aborted_last_run']}, ${counters}`,
+    `${closed}${row['key']} label ${row['label']}, last ${row['last_channel']} ${row['last_to']}, aborted ${row['aborted_last_run']}, ${counters}`,
   );
 }
 
@@ -158,7 +161,7 @@ function transcriptsOf(all: All): Record<string, string[]> {
   const entries = all(`select entries.json, windows.session_key, runs.purpose from entries
     join windows on windows.session_id = entries.session_id
     left join runs on runs.run_id = entries.run_id
-    order by windows.session_key, entries.seq`);
+    order by windows.session_key, windows.started_at, entries.seq`);
   for (const { json, session_key: key, purpose } of entries) {
     const lines = (transcripts[mask(String(key))] ??= []);
     lines.push(mask(`${purpose} ${toLine(JSON.parse(String(json)) as Message)}`));

@@ -5,6 +5,7 @@ import { startGateway } from '../../src/app/start-gateway.ts';
 import { connectGateway, type GatewayClient } from '../../src/client/gateway-client.ts';
 import type { Store } from '../../src/store/store.ts';
 import { silentLogger } from '../../src/util/logger.ts';
+import { hasOpenJobs } from './test-world.ts';
 
 export interface OpenGateway {
   client: GatewayClient;
@@ -82,8 +83,8 @@ async function settled(store: Store): Promise<void> {
 function openWork(store: Store): Promise<string> {
   return store.read(async (tx) => {
     const { queued = 0, running = 0, waiting = 0 } = await tx.runs.countByState();
-    const nextJobAt = await tx.jobs.nextRunAt();
-    if (queued + running + waiting === 0 && nextJobAt === undefined) return '';
-    return JSON.stringify({ queued, running, waiting, nextJobAt });
+    const hasJobs = await hasOpenJobs(tx, Date.now());
+    if (queued + running + waiting === 0 && !hasJobs) return '';
+    return JSON.stringify({ queued, running, waiting, hasJobs });
   });
 }

@@ -87,4 +87,6 @@ export async function makePostgresWorld(
 const OPEN = `select ((select count(*) from runs where state in ('queued', 'running', 'waiting'))
   + (select count(*) from lanes where owner is not null or pending <> 0 or state <> 'idle')
   + (select count(*) from deliveries where state in ('queued', 'sending'))
-  + (select count(*) from graphile_worker._private_jobs))::int as open`;
+  + (select count(*) from graphile_worker._private_jobs jobs
+    join graphile_worker._private_tasks tasks on tasks.id = jobs.task_id
+    where tasks.identifier not in ('archive-session', 'maintain-sessions')))::int as open`;

@@ -9,7 +9,9 @@ import type { ChannelAdapter } from '../../src/channels/channel.ts';
 import { connectGateway, type GatewayClient } from '../../src/client/gateway-client.ts';
 import type { Message, UserMessage } from '../../src/protocol/message.ts';
 import { textOf, toolCallsOf } from '../../src/protocol/message.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { ReadTx, Store } from '../../src/store/store.ts';
+import { assert } from '../../src/util/assert.ts';
+import { type Clock, systemClock } from '../../src/util/clock.ts';
 import { type Logger, silentLogger } from '../../src/util/logger.ts';
 import { type FakeModel, type FakeModelOptions, startFakeModel } from './fake-model.ts';
 
@@ -29,6 +31,8 @@ export interface TestWorld {
   toolAnswers(sessionKey: string): Promise<Json[]>;
   /** Resolves when no run is queued or going and no job is due. */
   quiet(): Promise<void>;
+  /** Moves the clock of a world that has one to move. */
+  passTime(ms: number): Promise<void>;
 }
 
 export interface WorldOptions {
@@ -44,12 +48,23 @@ export interface WorldOptions {
   logger?: Logger;
   /** names the database, where it is not the state directory's own */
   env?: Record<string, string>;
+  /** the time stands still but for what `passTime` adds */
+  clock?: 'movable';
   /** fills the state directory before the gateway starts on it */
   prepare?: (stateDir: string) => Promise<void>;
   /** chat services beside webchat */
   channels?: readonly ChannelAdapter[];
   /** stands between the gateway and its store */
   wrapStore?: (store: Store, stateDir: string) => Store;
+}
+
+/** Stands still until it is moved; begins at the time that it is. */
+class MovableClock implements Clock {
+  #at = Date.now();
+  readonly now = (): number => this.#at;
+  move(ms: number): void {
+    this.#at += ms;
+  }
 }
 
 /** Agents a, b, c that may all reach each other. */
@@ -76,6 +91,7 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
   const config = merge(merge(base, { models: { providers } }), options.config ?? {});
   writeFileSync(join(stateDir, 'trunkline.json'), JSON.stringify(config));
   await options.prepare?.(stateDir);
+  const clock = options.clock === undefined ? systemClock : new MovableClock();
   let store: Store | undefined;
   const gateway = await startGateway({
     stateDir,
@@ -83,6 +99,7 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
     env: options.env ?? {},
     logger: options.logger ?? silentLogger,
     channels: options.channels,
+    ...(options.clock === undefined ? {} : { clock }),
     wrapStore: (opened) => (store = options.wrapStore?.(opened, stateDir) ?? opened),
   }).catch(async (error: unknown) => {
     await model.close();
@@ -99,10 +116,13 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
     await model.close();
     rmSync(stateDir, { recursive: true });
   });
-  return worldOf({ gateway, client, model, store: store! });
+  return worldOf({ gateway, client, model, store: store!, clock });
 }
 
-function worldOf(parts: Pick<TestWorld, 'gateway' | 'client' | 'model' | 'store'>): TestWorld {
+function worldOf({
+  clock,
+  ...parts
+}: Pick<TestWorld, 'gateway' | 'client' | 'model' | 'store'> & { clock: Clock }): TestWorld {
   const { client, store } = parts;
   const history = async (sessionKey: string): Promise<Message[]> => {
     const page = await client.request<{ messages: Message[] }>('chat.history', {
@@ -130,18 +150,37 @@ function worldOf(parts: Pick<TestWorld, 'gateway' | 'client' | 'model' | 'store'
       (await history(sessionKey))
         .filter((message) => message.role === 'toolResult')
         .map((message) => JSON.parse(textOf(message)) as Json),
-    quiet: () => quiet(store),
+    quiet: () => quiet(store, clock.now),
+    passTime: async (ms) => {
+      assert(clock instanceof MovableClock, 'give startWorld the option clock: "movable"');
+      clock.move(ms);
+      // whoever waits for a time looks again
+      await store.write('time passes', async (tx) => tx.signal({ type: 'job' }));
+    },
   };
 }
 
+/** Looks so far ahead; epoch ms, and a time that every database knows. */
+const FAR_AHEAD = 8_000_000_000_000;
+
+/** Whether there is work to be done now or tried again; what waits for its day is none. */
+export async function hasOpenJobs(tx: ReadTx, now: number): Promise<boolean> {
+  const next = await tx.jobs.nextRunAt();
+  // also what is being done at the moment
+  if (next === undefined || next <= now) return next !== undefined;
+  const jobs = await tx.jobs.due(FAR_AHEAD, 1000);
+  return jobs.some(({ kind }) => !DATED.has(kind));
+}
+const DATED: ReadonlySet<string> = new Set(['archive-session', 'maintain-sessions']);
+
 /** Waits on commits, not on time: after each one the rows are looked at again. */
-async function quiet(store: Store): Promise<void> {
+async function quiet(store: Store, now: () => number): Promise<void> {
   for (;;) {
     const { promise, resolve } = Promise.withResolvers<void>();
     const stop = store.onSignal(() => resolve());
     const isQuiet = await store.read(async (tx) => {
       const { queued = 0, running = 0, waiting = 0 } = await tx.runs.countByState();
-      return queued + running + waiting === 0 && (await tx.jobs.nextRunAt()) === undefined;
+      return queued + running + waiting === 0 && !(await hasOpenJobs(tx, now()));
     });
     if (!isQuiet) await Promise.race([promise, new Promise((again) => setTimeout(again, 50))]);
     stop();

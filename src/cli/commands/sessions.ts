@@ -1,13 +1,16 @@
 import type { Command } from 'commander';
 import type { CliIo } from '../cli-io.ts';
+import { defineSessionsDelete } from './sessions-delete.ts';
 import { defineSessionsHistory } from './sessions-history.ts';
 import { defineSessionsList } from './sessions-list.ts';
+import { defineSessionsReset } from './sessions-reset.ts';
 import { defineSessionsSend } from './sessions-send.ts';
 import { defineSessionsSpawn } from './sessions-spawn.ts';
+import { defineSessionsWindows } from './sessions-windows.ts';
 
 export function defineSessions(command: Command, io: CliIo): void {
   command
-    .description('Lists, reads, messages and spawns sessions.')
+    .description('Lists, reads, messages, spawns, resets and deletes sessions.')
     .configureHelp({ subcommandTerm: (sub) => sub.name() })
     .helpCommand(false)
     .addHelpText(
@@ -19,4 +22,7 @@ export function defineSessions(command: Command, io: CliIo): void {
   defineSessionsHistory(command.command('history'), io);
   defineSessionsSend(command.command('send'), io);
   defineSessionsSpawn(command.command('spawn'), io);
+  defineSessionsReset(command.command('reset'), io);
+  defineSessionsDelete(command.command('delete'), io);
+  defineSessionsWindows(command.command('windows'), io);
 }

@@ -26,6 +26,13 @@ const sendPolicyRule = z.object({
   action: option(sendPolicyAction, 'What a match decides. The first `deny` wins over any `allow`.'),
 });
 
+const duration = z.union([
+  z
+    .string()
+    .regex(/^\s*\d+(\.\d+)?\s*(ms|s|m|h|d|w)?\s*$/, 'must be a duration such as "30d" or "12h"'),
+  z.number().min(0),
+]);
+
 const resetPolicy = z.record(z.string(), z.unknown());
 
 /** `session.*`: keys, exchanges between agents, who may be sent to (SPEC B2.6, B2.7, B6). */
@@ -118,22 +125,22 @@ export const sessionOptions = section({
     ),
   }),
   maintenance: section({
-    mode: later(
+    mode: option(
       z.enum(['warn', 'enforce']).default('warn'),
-      'Whether the limits below are enforced.',
+      'With `warn` only deleted sessions are purged, and the log says what else `enforce` would purge.',
     ),
-    pruneAfter: later(
-      z.union([z.string(), z.number()]).default('30d'),
-      'Age after which archived sessions are purged.',
+    pruneAfter: option(
+      duration.default('30d'),
+      'Age after which deleted sessions, and with `enforce` archived ones, are purged: `30d`, `12h`; a number is days.',
     ),
     maxEntries: later(z.int().min(1).default(500), 'Sessions kept.'),
     rotateBytes: later(
       z.union([z.string(), z.number()]).default('10mb'),
       'Size at which a store file rotates.',
     ),
-    resetArchiveRetention: later(
-      z.union([z.string(), z.number(), z.boolean()]).optional(),
-      'Age after which transcripts from before a reset are purged.',
+    resetArchiveRetention: option(
+      z.union([duration, z.boolean()]).optional(),
+      'Age after which `enforce` purges transcripts from before a reset; `false` = never, absent = as `pruneAfter`.',
     ),
     maxDiskBytes: later(
       z.union([z.string(), z.number()]).optional(),

@@ -113,7 +113,6 @@ const REFUSED: [SessionToolName, unknown, RegExp][] = [
     /does not support mode: "session" yet; use "run"/,
   ],
   ['sessions_spawn', { task: 't', mode: 'other' }, /mode of sessions_spawn must be/],
-  ['sessions_spawn', { task: 't', cleanup: 'delete' }, /does not support cleanup: "delete" yet/],
   ['sessions_spawn', { task: 't', sandbox: 'require' }, /does not support sandbox: "require" yet/],
   [
     'sessions_spawn',

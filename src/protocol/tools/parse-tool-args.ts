@@ -55,7 +55,6 @@ const NOT_SUPPORTED_YET: {
 }[] = [
   { parameter: 'thread', refuses: (v) => v === true, instead: 'leave it out' },
   { parameter: 'mode', refuses: (v) => v === 'session', instead: 'use "run"' },
-  { parameter: 'cleanup', refuses: (v) => v === 'delete', instead: 'use "keep"' },
   { parameter: 'sandbox', refuses: (v) => v === 'require', instead: 'use "inherit"' },
   {
     parameter: 'attachments',

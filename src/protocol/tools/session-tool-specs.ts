@@ -75,6 +75,7 @@ const TEXTS: Record<SessionToolName, { description: string; parameters: Record<s
         model: 'provider/id',
         thinking: '',
         runTimeoutSeconds: 'stop it after this; 0 = no limit',
+        cleanup: 'delete = no session is left once announced',
       },
     },
     agents_list: {

@@ -1,5 +1,6 @@
 /** Takes over who spawned whom for what; the runs themselves are over. */
 import { join } from 'node:path';
+import { startArchiveClock } from '../archive/archive-clock.ts';
 import type { Store } from '../../store/store.ts';
 import type { ImportReport, LeftItem } from './import-report.ts';
 import { parseRuns } from './parse-runs.ts';
@@ -34,7 +35,10 @@ export async function importRuns(
       const child = await tx.sessions.get(spawn.childKey);
       if (child?.spawnedBy !== spawn.requesterKey) return 'no_child';
       // A21: the clock of an imported sub-agent starts at the import.
-      await tx.spawns.insert({ ...spawn, state: 'settled', settledAt: tx.now });
+      const settled = { ...spawn, state: 'settled', settledAt: tx.now } as const;
+      await tx.spawns.insert(settled);
+      // what is to be deleted has its time here too: it was just asked for
+      await startArchiveClock(tx, { ...settled, cleanup: 'keep' });
       return 'taken';
     });
     const item = { file: RUNS_FILE, name: spawn.runId };

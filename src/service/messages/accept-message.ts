@@ -1,7 +1,8 @@
 /** `agent` and `chat.send`: a person's or operator's message into a session (B10.4, A13). */
 import { randomUUID } from 'node:crypto';
+import { closureOf } from '../../core/access.ts';
 import { findAgent } from '../../core/agents.ts';
-import type { OperatorCaller } from '../../core/caller.ts';
+import { type OperatorCaller, operatorName } from '../../core/caller.ts';
 import { isSubagentKey, mayOperatorCreate } from '../../core/keys.ts';
 import { resolveModel } from '../../core/models.ts';
 import { queueSettings } from '../../core/queue-settings.ts';
@@ -164,10 +165,11 @@ function refuseOtherAgent(request: AcceptMessage, agentId: string): void {
 }
 
 function refuseClosed(config: Config, session: SessionRow): void {
-  if (session.archivedAt !== null) {
+  const closure = closureOf(session);
+  if (closure !== undefined) {
     throw new GatewayError(
       'invalid_request',
-      `session ${session.key} is archived; it takes no messages`,
+      `session ${session.key} is ${closure}; it takes no messages`,
     );
   }
   if (findAgent(config, session.agentId) === undefined) {
@@ -238,7 +240,7 @@ function optionsOf(config: Config, request: AcceptMessage): RunOptions {
 function keyOf(caller: OperatorCaller, request: AcceptMessage, sessionKey: string): IdempotencyKey {
   const { idempotencyKey, method, message, model, thinking, extraSystemPrompt } = request;
   return {
-    scope: `${caller.deviceId ?? 'operator'} ${method}`,
+    scope: `${operatorName(caller)} ${method}`,
     key: idempotencyKey,
     contentHash: contentHashOf({ sessionKey, message, model, thinking, extraSystemPrompt }),
   };

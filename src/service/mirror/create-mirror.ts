@@ -9,6 +9,7 @@ import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import { transcriptPathOf } from '../sessions/session-row-view.ts';
 import { flushWindow, type MirroredWindow } from './flush-window.ts';
+import { removeFiles } from './remove-mirror.ts';
 
 export interface Mirror {
   /** Watches for runs that end, and looks after the sessions that an earlier process left last. */
@@ -109,16 +110,21 @@ async function targetOf(
   { tx, session, sessionId }: { tx: ReadTx; session: SessionRow; sessionId: string },
 ): Promise<MirroredWindow | undefined> {
   const window = await tx.windows.get(sessionId);
-  if (window === undefined || window.nextSeq === 1) return undefined;
+  if (window === undefined || window.nextSeq === 1 || window.purgeAt !== null) return undefined;
   return mirroredWindow(context, { window, agentId: session.agentId });
 }
 
-function flush(
+async function flush(
   context: MirrorContext,
   target: MirroredWindow,
 ): Promise<'complete' | 'extended' | 'rewritten'> {
   const stamp = new Date(context.clock.now()).toISOString().replaceAll(':', '-');
-  return flushWindow(context.store, target, { stamp });
+  const result = await flushWindow(context.store, target, { stamp });
+  // what was purged meanwhile has removed its file before this one was written
+  const { sessionId } = target.window;
+  const window = await context.store.read((tx) => tx.windows.get(sessionId));
+  if (window === undefined || window.purgeAt !== null) await removeFiles(target.path);
+  return result;
 }
 
 async function safely<T>(context: MirrorContext, work: () => Promise<T>): Promise<T | undefined> {

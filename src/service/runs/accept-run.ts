@@ -166,5 +166,6 @@ function toRunRow(run: NewRun, at: { seq: number; now: number }): RunRow {
     stoppedBy: null,
     stopKey: null,
     queueMode: run.queue?.mode ?? null,
+    purgedAt: null,
   };
 }

@@ -4,14 +4,19 @@ import type { Provenance, UserMessage } from '../../protocol/message.ts';
 import type { InputRow, RunRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
-import type { RunContext } from '../context.ts';
+import type { ServiceContext } from '../context.ts';
 import { unreadableReporter } from '../unreadable-rows.ts';
 
-/** Appends an accepted message to the transcript as part of a run's turn, and returns it as stored. */
+/** Where a message is appended: the turn of a run, or a transcript that no run writes to any more. */
+export type InputPlace = Pick<RunRow, 'sessionId' | 'rootRunId' | 'hops'> & {
+  runId: string | null;
+};
+
+/** Appends an accepted message to the transcript, and returns it as stored. */
 export async function appendInput(
   tx: WriteTx,
-  context: RunContext,
-  { input, run }: { input: InputRow; run: RunRow },
+  context: ServiceContext,
+  { input, run }: { input: InputRow; run: InputPlace },
 ): Promise<UserMessage> {
   const provenance = provenanceOf(context, { input, run });
   const message: UserMessage = {
@@ -34,8 +39,8 @@ export async function appendInput(
 
 /** A routed message whose provenance cannot be read must not pass for a person's: the row names its source. */
 function provenanceOf(
-  context: RunContext,
-  { input, run }: { input: InputRow; run: RunRow },
+  context: ServiceContext,
+  { input, run }: { input: InputRow; run: InputPlace },
 ): Provenance | undefined {
   if (input.provenanceJson === null) return undefined;
   const stored = parseStoredObject(input.provenanceJson) as Provenance | undefined;

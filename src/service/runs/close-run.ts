@@ -14,6 +14,7 @@ import { must } from '../../util/assert.ts';
 import type { ClaimedRun } from './claim-run.ts';
 import type { RunContext } from '../context.ts';
 import { followExchange } from '../exchange/follow-exchange.ts';
+import { restartArchiveClock } from '../archive/archive-clock.ts';
 import { followSpawn } from '../spawn/follow-spawn.ts';
 import { putOutgoing, routeOf, storedRoute } from '../delivery/outbox.ts';
 import { endMerged } from './merge-runs.ts';
@@ -55,6 +56,7 @@ export function closeRun(
     const rawReply = end.message === undefined ? '' : textOf(end.message);
     await followExchange(tx, { run, isReplySkip: isReplySkip(rawReply) });
     await followSpawn(tx, run);
+    await restartArchiveClock(tx, session);
     const [delivered = false, ...others] = await deliverReplies(tx, context, {
       runs: [run, ...merged],
       session,
@@ -120,14 +122,16 @@ function sessionAfter(
   { run, message, now }: { run: RunRow; message: AssistantMessage | undefined; now: number },
 ): Partial<SessionRow> {
   const contextTokens = message === undefined ? undefined : contextTokensAfter(message);
+  const isCurrent = run.sessionId === session.sessionId;
   return {
     updatedAt: now,
-    abortedLastRun: run.state === 'aborted',
+    ...(isCurrent ? { abortedLastRun: run.state === 'aborted' } : {}),
     inputTokens: session.inputTokens + run.inputTokens,
     outputTokens: session.outputTokens + run.outputTokens,
-    ...(message === undefined ? {} : { systemSent: true }),
     ...(run.model === null ? {} : { lastModel: run.model }),
-    ...(contextTokens === undefined ? {} : { totalTokens: contextTokens }),
+    // of the transcript that it wrote to, which a reset may have replaced meanwhile
+    ...(isCurrent && message !== undefined ? { systemSent: true } : {}),
+    ...(isCurrent && contextTokens !== undefined ? { totalTokens: contextTokens } : {}),
   };
 }
 

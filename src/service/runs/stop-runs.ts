@@ -29,7 +29,8 @@ export interface StoppedRun {
   sessionKey: string;
 }
 
-interface Stopping {
+/** What a stop has changed; the outside is told of it by `finishStop`. */
+export interface Stopping {
   stopped: StoppedRun[];
   /** ended by the stop itself */
   dropped: RunRow[];
@@ -57,11 +58,16 @@ export async function stopRuns<Refusal, Answer>(
     const stopping = await stopIn(tx, services, decision.order);
     return { answer: await answer(tx, stopping.stopped), stopping };
   });
-  if (result.stopping !== undefined) await finish(services, result.stopping);
+  if (result.stopping !== undefined) await finishStop(services, result.stopping);
   return result.answer;
 }
 
-async function stopIn(tx: WriteTx, services: RunServices, order: StopOrder): Promise<Stopping> {
+/** Stops within a unit of the caller's, who calls `finishStop` after its commit. */
+export async function stopIn(
+  tx: WriteTx,
+  services: RunServices,
+  order: StopOrder,
+): Promise<Stopping> {
   const { by, stopKey, target } = order;
   const earlier = stopKey === undefined ? [] : await tx.runs.stoppedUnder(stopKey);
   if (earlier.length > 0) return { stopped: earlier, dropped: [], stranded: [] };
@@ -113,7 +119,11 @@ async function dropRun(tx: WriteTx, run: RunRow): Promise<RunRow> {
   return dropped;
 }
 
-async function finish(services: RunServices, { dropped, stranded }: Stopping): Promise<void> {
+/** Tells who watches, and closes the runs that this process holds without playing them. */
+export async function finishStop(
+  services: RunServices,
+  { dropped, stranded }: Stopping,
+): Promise<void> {
   tellDropped(services, dropped);
   for (const { run, lane } of stranded) {
     const { sessionKey, owner, epoch } = lane;

@@ -89,7 +89,7 @@ async function lookUpKey(
 ): Promise<LookUp> {
   const session = await tx.sessions.get(key);
   const settings = keySettings(config);
-  if (session !== undefined && isFound({ closure: closureOf(session) }, viewer)) {
+  if (session !== undefined && (await isThere(tx, session, viewer))) {
     // agent:ops:cron:j1 names the job of ops; the bare row may belong to another agent
     const isOther = agentId !== undefined && key !== 'global' && session.agentId !== agentId;
     if (isOther) return { type: 'missing', what: `session "${briefly(name)}"`, agentId };
@@ -107,6 +107,17 @@ async function lookUpKey(
   if ((form === 'main' || form === 'global') && owner && settings.agentIds.includes(owner))
     return { type: 'session', key, agentId: owner, session: undefined, sessionId: undefined };
   return { type: 'missing', what: `session "${briefly(name)}"`, agentId: agentId ?? named };
+}
+
+/** A deleted session whose transcript is being purged is gone for the operator too. */
+async function isThere(
+  tx: ReadTx,
+  session: SessionRow,
+  viewer: Pick<LookUpViewer, 'findsDeleted'>,
+): Promise<boolean> {
+  if (session.deletedAt === null) return true;
+  if (!isFound({ closure: closureOf(session) }, viewer)) return false;
+  return (await tx.windows.get(session.sessionId))?.purgeAt === null;
 }
 
 function isFound(

@@ -1,5 +1,6 @@
 /** What an operator reads: every session, by canonical key (A1). Scopes are the door's business. */
 import { defaultAgentId, findAgent, listAgents } from '../../core/agents.ts';
+import { planMaintenance } from '../../core/maintenance.ts';
 import {
   LIST_LIMIT_MAX,
   LIST_MESSAGES_MAX,
@@ -10,6 +11,7 @@ import type { Message } from '../../protocol/message.ts';
 import { SESSION_KINDS } from '../../protocol/words.ts';
 import type { SessionKind, SessionState } from '../../protocol/words.ts';
 import type { SessionScope } from '../../store/store.ts';
+import { countDue } from '../archive/count-due.ts';
 import type { ServiceContext } from '../context.ts';
 import {
   nextPage,
@@ -149,6 +151,7 @@ export async function readStatus(
 ): Promise<Record<string, unknown>> {
   const config = context.config();
   const unreadableRows = countUnreadable(context.store);
+  const { maintenance } = config.session;
   return context.store.read(async (tx) => {
     const scope = { type: 'everything' } as const;
     const query = { scope, archived: false, cursor: undefined, limit: RECENT_SESSIONS };
@@ -163,6 +166,10 @@ export async function readStatus(
         }),
       },
       runs: await tx.runs.countByState(),
+      maintenance: {
+        mode: maintenance.mode,
+        due: await countDue(tx, planMaintenance(maintenance, context.clock.now())),
+      },
       ...(unreadableRows > 0 && { unreadableRows }),
     };
   });

@@ -10,6 +10,7 @@ import type { AnnounceStatus, RunOutcome } from '../../protocol/words.ts';
 import type { EntryRow, RunRow, SpawnRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
+import { startArchiveClock } from '../archive/archive-clock.ts';
 import { acceptNote, acceptRun } from '../runs/accept-run.ts';
 import type { RunContext } from '../context.ts';
 import { announceRunIdOf } from './follow-spawn.ts';
@@ -101,6 +102,7 @@ async function settle(tx: WriteTx, context: RunContext, settled: Settled): Promi
     }
   }
   await tx.spawns.update(spawn.childKey, { state: 'settled', settledAt: tx.now });
+  await startArchiveClock(tx, spawn);
 }
 
 async function announceReplyOf(

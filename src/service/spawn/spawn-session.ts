@@ -133,7 +133,7 @@ async function writeSpawn(
     requesterRunId: caller.run?.runId ?? null,
     task: args.task,
     label,
-    cleanup: 'keep',
+    cleanup: args.cleanup ?? 'keep',
     announceMode: announce.mode,
     archiveAfterMinutes,
     // Captured now: where people talk later does not move the announce (BR-083).

@@ -144,6 +144,7 @@ export function run(runId: string, sessionKey: string, given: Partial<RunRow> = 
     stoppedBy: null,
     stopKey: null,
     queueMode: null,
+    purgedAt: null,
     ...given,
   };
 }

@@ -40,6 +40,15 @@ const OF_TEXT = defineQuery((db, p: { textKey: string }) =>
 /** As the index of open parts says it, so that it serves. */
 const IS_OPEN = sql<boolean>`state in ('queued', 'sending')`;
 
+const FIRST_OPEN = defineQuery((db, p: { sessionKey: string }) =>
+  db
+    .selectFrom('deliveries')
+    .select('delivery_id')
+    .where('session_key', '=', p.sessionKey)
+    .where(IS_OPEN)
+    .limit(1),
+);
+
 const HEAD_OF_ROUTE = defineQuery((db, p: { routeKey: string }) =>
   db
     .selectFrom('deliveries')
@@ -125,6 +134,10 @@ export class SqlDeliveries implements DeliveryWrites {
   /** Newest first. */
   ofSession(sessionKey: string, limit: number): Promise<DeliveryRow[]> {
     return this.#unit.all(OF_SESSION, { sessionKey, limit });
+  }
+
+  async hasOpen(sessionKey: string): Promise<boolean> {
+    return (await this.#unit.first(FIRST_OPEN, { sessionKey })) !== undefined;
   }
 
   ofText(textKey: string): Promise<DeliveryRow[]> {

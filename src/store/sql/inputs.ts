@@ -62,7 +62,7 @@ const COUNT_EDGE = defineQuery(
       .where(IS_ROUTED),
 );
 
-const MARK_APPENDED = defineQuery((db, p: { inputId: string; runId: string; at: number }) =>
+const MARK_APPENDED = defineQuery((db, p: { inputId: string; runId: string | null; at: number }) =>
   db
     .updateTable('inputs')
     .set({ state: 'appended', run_id: p.runId, appended_at: p.at })
@@ -111,7 +111,7 @@ export class SqlInputs implements InputWrites {
     );
   }
 
-  async markAppended(inputId: string, runId: string, at: number): Promise<void> {
+  async markAppended(inputId: string, runId: string | null, at: number): Promise<void> {
     const changes = await this.#unit.change(MARK_APPENDED, { inputId, runId, at });
     if (changes === 0) throw new GatewayError('not_found', `there is no input ${inputId}`);
   }

@@ -33,6 +33,7 @@ const LATEST_OF = defineQuery((db, p: { sessionKey: string }) =>
     .selectFrom('runs')
     .selectAll()
     .where('session_key', '=', p.sessionKey)
+    .where('purged_at', 'is', null)
     .where(sql<boolean>`purpose not in ('exchange_announce', 'spawn_announce')`)
     .orderBy('accepted_at', 'desc')
     .orderBy('seq', 'desc')
@@ -61,6 +62,7 @@ const PAGE_OF_SESSION = defineQuery(
       .selectFrom('runs')
       .selectAll()
       .where('session_key', '=', p.sessionKey)
+      .where('purged_at', 'is', null)
       .where((eb) => eb(eb.refTuple('accepted_at', 'seq'), '<', eb.tuple(p.acceptedAt, p.seq)))
       .orderBy('accepted_at', 'desc')
       .orderBy('seq', 'desc')
@@ -72,6 +74,7 @@ const PAGE_OF_STATE = defineQuery((db, p: RunCursor & { state: RunState; limit: 
     .selectFrom('runs')
     .selectAll()
     .where('state', '=', p.state)
+    .where('purged_at', 'is', null)
     .where((eb) => eb(eb.refTuple('accepted_at', 'run_id'), '<', eb.tuple(p.acceptedAt, p.runId)))
     .orderBy('accepted_at', 'desc')
     .orderBy('run_id', 'desc')
@@ -104,6 +107,7 @@ const COUNT_BY_STATE = defineQuery((db, _p: object) =>
   db
     .selectFrom('runs')
     .select((eb) => ['state', eb.fn.countAll<number>().as('total')])
+    .where('purged_at', 'is', null)
     .groupBy('state'),
 );
 

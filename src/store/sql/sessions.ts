@@ -25,6 +25,36 @@ const COUNT = defineQuery((db, _p: object) =>
     .where('archived_at', 'is', null),
 );
 
+const CLOCKS = defineQuery((db, p: { afterKey: string; limit: number }) =>
+  db
+    .selectFrom('sessions')
+    .select(['key', 'archive_at'])
+    .where('archive_at', 'is not', null)
+    .where('key', '>', p.afterKey)
+    .orderBy('key')
+    .limit(p.limit),
+);
+
+const ARCHIVED_BEFORE = defineQuery((db, p: { at: number; limit: number }) =>
+  db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('archived_at', 'is not', null)
+    .where('deleted_at', 'is', null)
+    .where('archived_at', '<=', p.at)
+    .orderBy('archived_at')
+    .orderBy('key')
+    .limit(p.limit),
+);
+
+const FIRST_BELOW = defineQuery((db, p: { key: string }) =>
+  db
+    .selectFrom('session_ancestors')
+    .select('session_key')
+    .where('ancestor_key', '=', p.key)
+    .limit(1),
+);
+
 const IS_DESCENDANT = defineQuery((db, p: { ancestorKey: string; key: string }) =>
   db
     .selectFrom('session_ancestors')
@@ -238,6 +268,19 @@ export class SqlSessions implements SessionWrites {
 
   async count(): Promise<number> {
     return (await this.#unit.first(COUNT, {}))?.total ?? 0;
+  }
+
+  async clocks(afterKey: string, limit: number): Promise<{ key: string; archiveAt: number }[]> {
+    const rows = await this.#unit.all(CLOCKS, { afterKey, limit });
+    return rows.map(({ key, archiveAt }) => ({ key, archiveAt: archiveAt ?? 0 }));
+  }
+
+  archivedBefore(at: number, limit: number): Promise<SessionRow[]> {
+    return this.#unit.all(ARCHIVED_BEFORE, { at, limit });
+  }
+
+  async hasDescendants(key: string): Promise<boolean> {
+    return (await this.#unit.first(FIRST_BELOW, { key })) !== undefined;
   }
 
   async insert(row: SessionRow): Promise<void> {

@@ -6,6 +6,7 @@ import { SqlExchanges } from './exchanges.ts';
 import { SqlInputs } from './inputs.ts';
 import { SqlJobs } from './jobs.ts';
 import { SqlLanes } from './lanes.ts';
+import { SqlPurge } from './purge.ts';
 import { SqlRuns } from './runs.ts';
 import { SqlSessions } from './sessions.ts';
 import { SqlSpawns } from './spawns.ts';
@@ -32,6 +33,7 @@ export class SqlTx implements WriteTx {
   readonly deliveries: SqlDeliveries;
   readonly audit: SqlAudit;
   readonly jobs: JobWrites;
+  readonly purge: SqlPurge;
   readonly #signals: StoreSignal[] = [];
 
   /** `jobs`: where the database has a job queue of its own */
@@ -51,6 +53,7 @@ export class SqlTx implements WriteTx {
     this.deliveries = new SqlDeliveries(unit);
     this.audit = new SqlAudit(unit);
     this.jobs = jobs;
+    this.purge = new SqlPurge(unit);
   }
 
   signal(signal: StoreSignal): void {

@@ -1,10 +1,57 @@
 import type { WindowRow } from '../rows.ts';
-import type { WindowWrites } from '../store.ts';
+import type { WindowCursor, WindowReads, WindowWrites } from '../store.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 
 const BY_ID = defineQuery((db, p: { sessionId: string }) =>
   db.selectFrom('windows').selectAll().where('session_id', '=', p.sessionId),
+);
+
+const OF_KEY = defineQuery((db, p: WindowCursor & { sessionKey: string; limit: number }) =>
+  db
+    .selectFrom('windows')
+    .selectAll()
+    .where('session_key', '=', p.sessionKey)
+    .where((eb) =>
+      eb(eb.refTuple('started_at', 'session_id'), '<', eb.tuple(p.startedAt, p.sessionId)),
+    )
+    .orderBy('started_at', 'desc')
+    .orderBy('session_id', 'desc')
+    .limit(p.limit),
+);
+
+const ENDED_BEFORE = defineQuery((db, p: { at: number; limit: number }) =>
+  db
+    .selectFrom('windows')
+    .selectAll()
+    .where('ended_at', 'is not', null)
+    .where('deleted_at', 'is', null)
+    .where('ended_at', '<=', p.at)
+    .orderBy('ended_at')
+    .orderBy('session_id')
+    .limit(p.limit),
+);
+
+const DELETED_BEFORE = defineQuery((db, p: { at: number; limit: number }) =>
+  db
+    .selectFrom('windows')
+    .selectAll()
+    .where('deleted_at', 'is not', null)
+    .where('purge_at', 'is', null)
+    .where('deleted_at', '<=', p.at)
+    .orderBy('deleted_at')
+    .orderBy('session_id')
+    .limit(p.limit),
+);
+
+const CONDEMNED = defineQuery((db, p: { limit: number }) =>
+  db
+    .selectFrom('windows')
+    .selectAll()
+    .where('purge_at', 'is not', null)
+    .orderBy('purge_at')
+    .orderBy('session_id')
+    .limit(p.limit),
 );
 
 const MARK_DELETED = defineQuery((db, p: { sessionKey: string; at: number }) =>
@@ -14,6 +61,21 @@ const MARK_DELETED = defineQuery((db, p: { sessionKey: string; at: number }) =>
     .where('session_key', '=', p.sessionKey)
     .where('deleted_at', 'is', null),
 );
+
+const CONDEMN = defineQuery((db, p: { sessionId: string; at: number }) =>
+  db
+    .updateTable('windows')
+    .set((eb) => ({
+      purge_at: p.at,
+      deleted_at: eb.fn.coalesce('deleted_at', eb.val(p.at)),
+      ended_at: eb.fn.coalesce('ended_at', eb.val(p.at)),
+    }))
+    .where('session_id', '=', p.sessionId)
+    .where('purge_at', 'is', null),
+);
+
+/** Sorts after every row, so that the first page is asked like any other. */
+const BEFORE_ALL: WindowCursor = { startedAt: Number.MAX_SAFE_INTEGER, sessionId: '' };
 
 export class SqlWindows implements WindowWrites {
   readonly #unit: SqlUnit;
@@ -25,7 +87,30 @@ export class SqlWindows implements WindowWrites {
     return this.#unit.first(BY_ID, { sessionId });
   }
 
+  ofKey({
+    cursor = BEFORE_ALL,
+    ...query
+  }: Parameters<WindowReads['ofKey']>[0]): Promise<WindowRow[]> {
+    return this.#unit.all(OF_KEY, { ...query, ...cursor });
+  }
+
+  endedBefore(at: number, limit: number): Promise<WindowRow[]> {
+    return this.#unit.all(ENDED_BEFORE, { at, limit });
+  }
+
+  deletedBefore(at: number, limit: number): Promise<WindowRow[]> {
+    return this.#unit.all(DELETED_BEFORE, { at, limit });
+  }
+
+  condemned(limit: number): Promise<WindowRow[]> {
+    return this.#unit.all(CONDEMNED, { limit });
+  }
+
   async markDeleted(sessionKey: string, at: number): Promise<void> {
     await this.#unit.change(MARK_DELETED, { sessionKey, at });
+  }
+
+  async condemn(sessionId: string, at: number): Promise<void> {
+    await this.#unit.change(CONDEMN, { sessionId, at });
   }
 }

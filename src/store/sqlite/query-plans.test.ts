@@ -71,6 +71,65 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     (tx) => tx.sessions.get('k'),
     /sessions USING INDEX sqlite_autoindex_sessions_1/,
   ],
+  ['sessions.clocks', (tx) => tx.sessions.clocks('k', 9), /INDEX sessions_clock \(/],
+  [
+    'sessions.archivedBefore',
+    (tx) => tx.sessions.archivedBefore(9, 9),
+    /INDEX sessions_put_away \(archived_at>\? AND archived_at<\?/,
+  ],
+  [
+    'sessions.hasDescendants',
+    (tx) => tx.sessions.hasDescendants('k'),
+    /session_ancestors_below \(ancestor_key=\?\)/,
+  ],
+  [
+    'windows.ofKey',
+    (tx) => tx.windows.ofKey({ sessionKey: 'k', cursor: undefined, limit: 9 }),
+    /INDEX windows_of_key \(session_key=\? AND \(started_at,session_id\)</,
+  ],
+  [
+    'windows.endedBefore',
+    (tx) => tx.windows.endedBefore(9, 9),
+    /INDEX windows_ended \(ended_at>\? AND ended_at</,
+  ],
+  [
+    'windows.deletedBefore',
+    (tx) => tx.windows.deletedBefore(9, 9),
+    /INDEX windows_deleted \(deleted_at>\? AND deleted_at</,
+  ],
+  ['windows.condemned', (tx) => tx.windows.condemned(1), /INDEX windows_condemned/],
+  [
+    'windows.markDeleted',
+    (tx) => tx.windows.markDeleted('k', 9),
+    /INDEX windows_of_key \(session_key=\?\)/,
+  ],
+  ['purge.entries', (tx) => tx.purge.entries('s', 9), /entries_1 \(session_id=\?\)/],
+  [
+    'purge.runs',
+    (tx) => tx.purge.runs({ sessionKey: 'k', sessionId: 's', until: 9 }, 9),
+    /INDEX runs_session \(session_key=\? AND accepted_at<\?\)/,
+  ],
+  [
+    'purge.toolCalls',
+    (tx) => tx.purge.toolCalls('r'),
+    /tool_calls_1 \(run_id=\? AND position<\?\)/,
+  ],
+  ['purge.run', (tx) => tx.purge.run('r'), /INDEX waits_of_run/],
+  [
+    'purge.notes',
+    (tx) => tx.purge.notes({ sessionKey: 'k', until: 9 }, 9),
+    /INDEX inputs_notes \(session_key=\?\)/,
+  ],
+  [
+    'purge.deliveries',
+    (tx) => tx.purge.deliveries({ sessionKey: 'k', until: 9 }, 9),
+    /INDEX deliveries_session \(session_key=\? AND created_at<\?\)/,
+  ],
+  [
+    'deliveries.hasOpen',
+    (tx) => tx.deliveries.hasOpen('k'),
+    /INDEX deliveries_open_of_session \(session_key=\?\)/,
+  ],
   ['sessions.getBySessionId', (tx) => tx.sessions.getBySessionId('s'), /windows USING/],
   [
     'sessions.findByLabel',

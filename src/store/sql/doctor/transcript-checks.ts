@@ -6,13 +6,17 @@ const ENDS = `ends as (
   select session_id, count(*) as total, min(seq) as first, max(seq) as last
   from entries group by session_id)`;
 
+/** Their entries go step by step. */
+const PURGED = 'select session_id from windows where purge_at is not null';
+
 export const TRANSCRIPT_CHECKS: readonly Check[] = [
   {
     name: 'session-window',
     rule: 'a session has no transcript to write to; its window is made again',
     find: `with ${ENDS} select s.session_id, s.key, s.created_at, coalesce(e.last, 0) as last
       from sessions s left join windows w on w.session_id = s.session_id
-      left join ends e on e.session_id = s.session_id where w.session_id is null`,
+      left join ends e on e.session_id = s.session_id
+      where w.session_id is null and s.deleted_at is null`,
     heal: (row) => [
       statement(
         `insert into windows (session_id, session_key, started_at, ended_at, next_seq, last_entry_id)
@@ -35,11 +39,11 @@ export const TRANSCRIPT_CHECKS: readonly Check[] = [
   {
     name: 'window-open',
     rule: 'not the one transcript that a session points at is the open one',
-    find: `select w.session_id, w.session_key, s.session_id as current from windows w
+    find: `select w.session_id, w.session_key, s.session_id as current, s.deleted_at from windows w
       join sessions s on s.key = w.session_key
-      where (w.ended_at is null) <> (w.session_id = s.session_id)`,
+      where (w.ended_at is null) <> (w.session_id = s.session_id and s.deleted_at is null)`,
     heal: (row, now) => [
-      row['session_id'] === row['current']
+      row['session_id'] === row['current'] && row['deleted_at'] === null
         ? statement('update windows set ended_at = null where session_id = ?', row['session_id'])
         : statement('update windows set ended_at = ? where session_id = ?', now, row['session_id']),
     ],
@@ -61,14 +65,14 @@ export const TRANSCRIPT_CHECKS: readonly Check[] = [
     name: 'entry-gap',
     rule: 'entries are missing in a transcript; a backup may have them',
     find: `with ${ENDS} select session_id, last - total as missing from ends
-      where total <> last or first <> 1`,
+      where (total <> last or first <> 1) and session_id not in (${PURGED})`,
   },
   {
     name: 'entry-end',
     rule: 'the newest entries of a transcript are missing; a backup may have them',
     find: `with ${ENDS} select w.session_id, w.next_seq - 1 as expected, coalesce(e.last, 0) as last
       from windows w left join ends e on e.session_id = w.session_id
-      where w.next_seq - 1 > coalesce(e.last, 0)`,
+      where w.next_seq - 1 > coalesce(e.last, 0) and w.purge_at is null`,
   },
   {
     name: 'window-next-seq',

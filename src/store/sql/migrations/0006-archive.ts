@@ -37,10 +37,22 @@ export function archive(): string[] {
     // windows.condemned
     `create index windows_condemned on windows (purge_at, session_id) where purge_at is not null`,
 
-    // purge.notesOf: what joined a turn has no run of its own
+    // epoch ms: its texts are gone, it is kept for the key of its message
+    `alter table runs add column purged_at bigint`,
+    // runs.latestOf, runs.pageOfSession, purge.runs
+    `drop index runs_session`,
+    `create index runs_session on runs (session_key, accepted_at, seq) where purged_at is null`,
+    // runs.pageOfState, runs.countByState
+    `drop index runs_state`,
+    `create index runs_state on runs (state, accepted_at, run_id) where purged_at is null`,
+
+    // purge.notes: what joined a turn has no run of its own
     `create index inputs_notes on inputs (session_key, seq)
       where kind in ('note', 'announce', 'summary')`,
-    // purge.runs: ended waits go with the run that waited
+    // purge.run: ended waits go with the run that waited
     `create index waits_of_run on waits (waiter_run_id)`,
+    // deliveries.hasOpen
+    `create index deliveries_open_of_session on deliveries (session_key)
+      where state in ('queued', 'sending')`,
   ];
 }

@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import type { CliIo } from '../cli-io.ts';
+import { addClientOptions, withGateway } from '../client-options.ts';
+import type { ClientFlags } from '../client-options.ts';
+import { formatTable } from '../output/format-table.ts';
+import { asText, isRecord } from '../output/json-value.ts';
+
+export function defineSessionsWindows(command: Command, io: CliIo): void {
+  command
+    .summary('list the transcripts of a session')
+    .description('Lists every transcript that a session has had, the newest first.')
+    .argument('<key>', 'session key or sessionId; "main" for the main session');
+  addClientOptions(command).action((key: string, flags: ClientFlags) =>
+    listWindows(key, { flags, io }),
+  );
+}
+
+async function listWindows(
+  key: string,
+  { flags, io }: { flags: ClientFlags; io: CliIo },
+): Promise<void> {
+  const answer = await withGateway({ flags, io }, (client) =>
+    client.request('sessions.windows', { key }),
+  );
+  if (flags.json === true) return io.out(JSON.stringify(answer, null, 2));
+  const rows = Array.isArray(answer['windows']) ? answer['windows'].filter(isRecord) : [];
+  const lines = formatTable(rows, [
+    { title: 'SESSION ID', value: (row) => asText(row['sessionId']) },
+    { title: 'STARTED', value: (row) => timeOf(row['startedAt']) },
+    { title: 'ENDED', value: (row) => timeOf(row['endedAt']) },
+    { title: 'DELETED', value: (row) => timeOf(row['deletedAt']) },
+    { title: 'ENTRIES', value: (row) => asText(row['entries']), align: 'right' },
+  ]);
+  for (const line of lines) io.out(line);
+  if (answer['hasMore'] === true) io.note('more exist; see sessions.windows with nextCursor');
+}
+
+function timeOf(value: unknown): string {
+  return typeof value === 'number' ? new Date(value).toISOString() : '';
+}
