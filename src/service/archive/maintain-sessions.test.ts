@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { createSessionWorld, type SessionWorld } from '../../../test/helpers/session-world.ts';
+import type { Store } from '../../store/store.ts';
+import { acceptRun } from '../runs/accept-run.ts';
+import { startArchiveClock } from './archive-clock.ts';
+import { archiveSession } from './archive-session.ts';
+import { maintainSessions } from './maintain-sessions.ts';
+
+const MAIN = 'agent:main:main';
+const DAY = 86_400_000;
+const DAYS = 6;
+const CHILDREN = 40;
+const ENTRIES = 130;
+
+/** One child that has done its work and was announced, with what that leaves. */
+async function addChild({ context, add }: SessionWorld): Promise<string> {
+  const key = `agent:main:subagent:${randomUUID()}`;
+  await add({ key, spawnedBy: MAIN });
+  await context.store.write('live', async (tx) => {
+    const { sessionId = '' } = (await tx.sessions.get(key)) ?? {};
+    for (let count = 0; count < ENTRIES; count += 1) {
+      await tx.entries.append({
+        sessionId,
+        entryId: randomUUID(),
+        type: 'message',
+        role: 'toolResult',
+        runId: null,
+        json: '{}',
+        createdAt: tx.now,
+      });
+    }
+    const runId = randomUUID();
+    const shared = { runId, sessionKey: key, rootRunId: runId, hops: 0, timeoutMs: 0 };
+    const idempotency = { scope: `${MAIN} sessions_spawn`, key: runId, contentHash: 'h' };
+    await acceptRun(tx, {
+      ...shared,
+      kind: 'task',
+      text: 'work',
+      purpose: 'task',
+      runClass: 'subagent',
+      parentRunId: 'a run that has ended',
+      idempotency,
+    });
+    await tx.lanes.removeQueued(key);
+    await tx.inputs.markAppended(runId, runId, tx.now);
+    await tx.runs.update(runId, { state: 'ok', sessionId, endedAt: tx.now, reply: 'done' });
+    const spawn = {
+      childKey: key,
+      runId,
+      requesterKey: MAIN,
+      requesterRunId: null,
+      task: 'work',
+      label: null,
+      cleanup: 'keep',
+      announceMode: 'post',
+      archiveAfterMinutes: 60,
+      routeJson: null,
+      state: 'settled',
+      createdAt: tx.now,
+      settledAt: tx.now,
+    } as const;
+    await tx.spawns.insert(spawn);
+    await startArchiveClock(tx, spawn);
+  });
+  return key;
+}
+
+/** Does the jobs that are due, as the runner does. */
+async function sweep({ context, time }: SessionWorld): Promise<void> {
+  for (;;) {
+    const jobs = await context.store.read((tx) => tx.jobs.due(time.now, 50));
+    if (jobs.length === 0) return;
+    for (const { kind, payloadJson } of jobs) {
+      if (kind === 'maintain-sessions') await maintainSessions(context);
+      else await archiveSession(context, String((JSON.parse(payloadJson) as { key: string }).key));
+    }
+  }
+}
+
+/** Passes units on and says how many entries each one took away. */
+function counting(store: Store, taken: number[]): Store {
+  const entries = (): Promise<number> =>
+    store.read(async (tx) => {
+      let total = 0;
+      for (const { sessionId } of await tx.windows.condemned(100)) {
+        total += (await tx.entries.page({ sessionId, afterSeq: 0, limit: 10_000 })).length;
+      }
+      return total;
+    });
+  return {
+    read: (fn) => store.read(fn),
+    onSignal: (listener) => store.onSignal(listener),
+    close: () => store.close(),
+    write: async (unit, fn) => {
+      const before = unit === 'purge-step' ? await entries() : 0;
+      const value = await store.write(unit, fn);
+      if (unit === 'purge-step') taken.push(before - (await entries()));
+      return value;
+    },
+  };
+}
+
+test('[AR15, BR-091] days of sub-agents leave a bounded store, purged in small steps', async (t) => {
+  const world = createSessionWorld(t, {
+    session: { maintenance: { mode: 'enforce', pruneAfter: '2d' } },
+  });
+  const taken: number[] = [];
+  const { store } = world.context;
+  world.context.store = counting(store, taken);
+  await world.add({ key: MAIN });
+  await store.write('start', (tx) =>
+    tx.jobs.add({
+      jobKey: 'maintain-sessions',
+      kind: 'maintain-sessions',
+      payloadJson: '{}',
+      runAt: tx.now,
+    }),
+  );
+  const stored: number[] = [];
+  for (let day = 0; day < DAYS; day += 1) {
+    for (let count = 0; count < CHILDREN; count += 1) await addChild(world);
+    for (let hours = 0; hours < 24; hours += 6) {
+      world.time.now += DAY / 4;
+      await sweep(world);
+    }
+    const archived = await store.read((tx) => tx.sessions.archivedBefore(world.time.now, 10_000));
+    stored.push(archived.length);
+    assert.equal(await store.read((tx) => tx.sessions.count()), 1, 'the main session is left');
+  }
+  assert.deepEqual(
+    stored,
+    [1, 2, 2, 2, 2, 2].map((days) => days * CHILDREN),
+  );
+  assert.ok(taken.length > 0);
+  assert.ok(Math.max(...taken) <= 100, 'a step takes at most 100 entries');
+  // nothing is kept of calls whose run has ended: their keys cannot come again
+  const runs = await store.read((tx) => tx.runs.countByState());
+  assert.deepEqual(runs, { ok: 2 * CHILDREN });
+});
+
+test('[AR5] what has open work is neither archived nor purged', async (t) => {
+  const world = createSessionWorld(t, {
+    session: { maintenance: { mode: 'enforce', pruneAfter: '1d' } },
+  });
+  await world.add({ key: MAIN });
+  const key = await addChild(world);
+  const { store } = world.context;
+  const open = (tx: Parameters<Parameters<Store['write']>[1]>[0]) =>
+    tx.exchanges.insert({
+      exchangeId: 'x',
+      requesterKey: MAIN,
+      targetKey: key,
+      requesterRunId: 'r',
+      rootRunId: 'r',
+      hops: 1,
+      state: 'due',
+      maxTurns: 1,
+      turns: 0,
+      requestText: '',
+      firstReply: null,
+      latestReply: null,
+      endReason: null,
+      endDetail: null,
+      createdAt: tx.now,
+      endedAt: null,
+    });
+  await store.write('open', open);
+  world.time.now += DAY;
+  const due = await store.read((tx) => tx.jobs.due(world.time.now, 9));
+  assert.deepEqual(
+    due.map(({ kind }) => kind),
+    ['archive-session'],
+  );
+  await archiveSession(world.context, key);
+  assert.equal((await store.read((tx) => tx.sessions.get(key)))?.archivedAt, null);
+  const [later] = await store.read((tx) => tx.jobs.due(world.time.now + DAY, 9));
+  assert.equal(later?.runAt, world.time.now + 60_000);
+  // archived by hand, so to say: still not purged
+  await store.write('archive', (tx) => tx.sessions.update(key, { archivedAt: tx.now }));
+  world.time.now += 2 * DAY;
+  await maintainSessions(world.context);
+  assert.equal((await store.read((tx) => tx.sessions.get(key)))?.deletedAt, null);
+  await store.write('end', (tx) => tx.exchanges.update('x', { state: 'done', endedAt: tx.now }));
+  await maintainSessions(world.context);
+  await sweep(world);
+  assert.equal(await store.read((tx) => tx.sessions.get(key)), undefined);
+});
