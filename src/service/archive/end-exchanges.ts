@@ -1,6 +1,8 @@
+import { moveExchange } from '../../core/exchange.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import type { ExchangeRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
+import { applyMove } from '../exchange/apply-move.ts';
 
 /**
  * Ends the exchanges that a session takes part in, with the reason. A turn of the other side that is
@@ -13,12 +15,8 @@ export async function endExchangesOf(
 ): Promise<void> {
   for (const exchange of await tx.exchanges.openOf(key)) {
     if (keepsWaiting && (await waitsIn(tx, { exchange, key }))) continue;
-    await tx.exchanges.update(exchange.exchangeId, {
-      state: 'done',
-      endReason: exchange.endReason ?? 'error',
-      endDetail: exchange.endDetail ?? why,
-      endedAt: tx.now,
-    });
+    const move = moveExchange(exchange, { type: 'stopped', detail: why });
+    if (move !== undefined) await applyMove(tx, exchange.exchangeId, move);
   }
 }
 

@@ -163,6 +163,7 @@ test('[AR5] what has open work is neither archived nor purged', async (t) => {
       latestReply: null,
       endReason: null,
       endDetail: null,
+      noAnnounce: null,
       createdAt: tx.now,
       endedAt: null,
     });
