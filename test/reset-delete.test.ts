@@ -142,6 +142,23 @@ test('[AR9] a reset ends the exchanges of the session with the reason', async (t
   assert.equal(exchange.endReason, 'error');
 });
 
+test('[AR9] the other side of an exchange that a reset ends goes on, and nobody answers it', async (t) => {
+  const world = await startWorld(t, { talk: true });
+  const held = world.model.hold(inSession(B));
+  const args = { sessionKey: B, message: 'SAY: pong', timeoutSeconds: 0 };
+  await world.say(A, `${call('sessions_send', args)}\nSAY: sent`);
+  await held.arrived();
+  const [open] = await world.store.read((tx) => tx.exchanges.openOf(A));
+  await reset(world, A);
+  held.release();
+  await world.quiet();
+  const { exchangeId = '' } = open ?? {};
+  const exchange = await world.store.read((tx) => tx.exchanges.get(exchangeId));
+  assert.equal(exchange?.endDetail, `session ${A} was reset`);
+  assert.equal((await world.store.read((tx) => tx.runs.get(exchangeId)))?.reply, 'pong');
+  assert.deepEqual(await text(world, A), []);
+});
+
 test('[AR10, BR-055] a deleted session is gone from every tool; the operator reads it', async (t) => {
   const world = await startWorld(t);
   await world.client.request('sessions.patch', { key: A, label: 'main' });
