@@ -88,7 +88,7 @@ test('the view is never above the cap, keeps the order and the newest', () => {
       fc.integer({ min: 400, max: 20_000 }),
       (list, cap) => {
         const messages = list.map((item, timestamp) => ({ ...item, timestamp }));
-        const view = viewHistory(messages, cap);
+        const view = viewHistory(messages, { maxBytes: cap });
         assert.ok(sizeOf(view.messages) <= cap);
         assert.equal(view.bytes, sizeOf(view.messages));
         assert.deepEqual(

@@ -1,10 +1,11 @@
 /** The bounded view of a transcript that `sessions_history` returns (A8). The store is never changed by it. */
 import type { Message } from '../protocol/message.ts';
+import { maskBeginning, maskValue } from './mask-secrets.ts';
 
 /** `tools.sessions_history.maxBytes`. */
 export const HISTORY_MAX_BYTES = 81_920;
 
-/** A message of which long texts were cut or image data was left out. */
+/** A message of which long texts were cut, image data left out or credentials masked. */
 export type TrimmedMessage = { role: Message['role'] } & Record<string, unknown>;
 export type HistoryMessage = Message | TrimmedMessage;
 
@@ -15,9 +16,16 @@ export interface HistoryView {
   /** how many of the oldest were left out */
   droppedMessages: number;
   contentTruncated: boolean;
-  contentRedacted: false;
+  /** credentials were masked */
+  contentRedacted: boolean;
   /** size of `messages` as UTF-8 JSON */
   bytes: number;
+}
+
+export interface HistoryBounds {
+  maxBytes?: number;
+  /** the reader is not shown credentials */
+  isMasked?: boolean;
 }
 
 /** How long a text may stay, tried in turn until the newest message fits. */
@@ -29,54 +37,89 @@ const TEXT_LIMITS = [4000, 1000, 200];
  */
 export function viewHistory(
   messages: readonly Message[],
-  maxBytes: number = HISTORY_MAX_BYTES,
+  { maxBytes = HISTORY_MAX_BYTES, isMasked = false }: HistoryBounds = {},
 ): HistoryView {
   const whole = sizeWithin(messages, maxBytes);
-  if (whole !== undefined) return toView([...messages], { of: messages, bytes: whole });
+  if (whole !== undefined) {
+    const shown = isMasked ? messages.map((message) => maskValue(message) as Message) : messages;
+    const contentRedacted = shown.some((message, index) => message !== messages[index]);
+    const bytes = contentRedacted ? sizeWithin(shown, maxBytes) : whole;
+    if (bytes !== undefined) {
+      const cut = { droppedMessages: 0, contentTruncated: false };
+      return toView([...shown], { bytes, ...cut, contentRedacted });
+    }
+  }
+  return trimHistory(messages, { maxBytes, isMasked });
+}
+
+function trimHistory(
+  messages: readonly Message[],
+  { maxBytes, isMasked }: Required<HistoryBounds>,
+): HistoryView {
+  const trim = new Trim(isMasked);
   const kept: HistoryMessage[] = [];
   let bytes = '[]'.length;
+  let done = trim.done;
   for (const message of messages.toReversed()) {
     const isNewest = kept.length === 0;
-    const shown = isNewest ? shrink(message, maxBytes) : trim(message, TEXT_LIMITS[0]);
+    const shown = isNewest ? shrink(message, { trim, maxBytes }) : trim.message(message);
     const size = sizeOf(shown) + (isNewest ? 0 : ','.length);
     if (bytes + size > maxBytes) break;
     bytes += size;
     kept.push(shown);
+    // of messages that are left out, nothing was done that shows
+    done = trim.done;
   }
-  return toView(kept.reverse(), { of: messages, bytes });
+  const droppedMessages = messages.length - kept.length;
+  return toView(kept.reverse(), { bytes, droppedMessages, ...done });
 }
 
 function toView(
-  shown: HistoryMessage[],
-  from: { of: readonly Message[]; bytes: number },
+  messages: HistoryMessage[],
+  flags: Omit<HistoryView, 'messages' | 'truncated'>,
 ): HistoryView {
-  const droppedMessages = from.of.length - shown.length;
-  const contentTruncated = shown.some(
-    (message, index) => message !== from.of[index + droppedMessages],
-  );
-  return {
-    messages: shown,
-    truncated: droppedMessages > 0 || contentTruncated,
-    droppedMessages,
-    contentTruncated,
-    contentRedacted: false,
-    bytes: from.bytes,
-  };
+  const truncated = flags.droppedMessages > 0 || flags.contentTruncated;
+  return { messages, truncated, ...flags };
 }
 
 /** Cuts deeper and deeper until the message fits on its own. */
-function shrink(message: Message, maxBytes: number): HistoryMessage {
+function shrink(
+  message: Message,
+  { trim, maxBytes }: { trim: Trim; maxBytes: number },
+): HistoryMessage {
   for (const limit of TEXT_LIMITS) {
-    const shown = trim(message, limit);
+    const shown = trim.message(message, limit);
     if (sizeOf([shown]) <= maxBytes) return shown;
   }
   const text = `[message left out: ${sizeOf(message)} bytes]`;
   return { role: message.role, content: [{ type: 'text', text }], timestamp: message.timestamp };
 }
 
-/** Returns the message itself when nothing in it is long. */
-function trim(message: Message, limit = 0): HistoryMessage {
-  return trimValue(message, limit) as HistoryMessage;
+/** Makes messages smaller, and remembers what it did to them. */
+class Trim {
+  readonly #isMasked: boolean;
+  #done = { contentTruncated: false, contentRedacted: false };
+
+  constructor(isMasked: boolean) {
+    this.#isMasked = isMasked;
+  }
+
+  get done(): { contentTruncated: boolean; contentRedacted: boolean } {
+    return this.#done;
+  }
+
+  /** Returns the message itself when nothing in it is long or masked. */
+  message(message: Message, limit = TEXT_LIMITS[0] ?? 0): HistoryMessage {
+    const masked = this.#isMasked
+      ? maskValue(message, (text) => maskBeginning(text, limit))
+      : message;
+    const trimmed = trimValue(masked, limit);
+    this.#done = {
+      contentTruncated: this.#done.contentTruncated || trimmed !== masked,
+      contentRedacted: this.#done.contentRedacted || masked !== message,
+    };
+    return trimmed as HistoryMessage;
+  }
 }
 
 function trimValue(value: unknown, limit: number): unknown {

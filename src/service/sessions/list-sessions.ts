@@ -1,5 +1,4 @@
 /** `sessions_list` (A7). */
-import { agentToAgentAdmits, closureOf, decideAccess } from '../../core/access.ts';
 import type { SessionCaller } from '../../core/caller.ts';
 import { encodeSessionCursor, parseSessionCursor } from '../../core/session-cursor.ts';
 import type { Config } from '../../protocol/options/config.ts';
@@ -9,18 +8,21 @@ import type {
   SessionsListArgs,
 } from '../../protocol/tools/session-tools.ts';
 import type { SessionRow } from '../../store/rows.ts';
-import type { ReadTx, SessionCursor, SessionScope } from '../../store/store.ts';
+import type { ReadTx, SessionCursor } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import { reachOf } from './key-settings.ts';
+import { masksFor } from './read-history.ts';
 import { READ_MAX_BYTES, readMessages, viewTogether } from './read-messages.ts';
+import type { ShownTranscript } from './read-messages.ts';
 import { resolveTarget } from './resolve-target.ts';
 import { scanSessions } from './scan-sessions.ts';
-import type { SessionScan } from './scan-sessions.ts';
 import { filterSessions, isListed } from './session-filters.ts';
 import type { SessionFilters } from './session-filters.ts';
 import { createRowViewer, toRowView } from './session-row-view.ts';
 import type { RowViewer } from './session-row-view.ts';
 import { type OnUnreadable, unreadableReporter } from '../unreadable-rows.ts';
+import { isVisible, visibleWalk } from './visible-sessions.ts';
+import type { VisibleWalk } from './visible-sessions.ts';
 
 export const DEFAULT_LIST_LIMIT = 100;
 
@@ -59,6 +61,7 @@ export function listSessions(
         rows: page.rows,
         viewer,
         messageLimit: args.messageLimit,
+        isMasked: (key) => masksFor(config, { readerKey: caller.sessionKey, key }),
         onUnreadable: unreadableReporter(context),
       })),
       count: page.rows.length,
@@ -99,11 +102,9 @@ export function updatedSince(
     : clock.now() - activeMinutes * 60_000;
 }
 
-interface Walk extends Pick<SessionScan, 'scopes' | 'keys'> {
+interface Walk extends VisibleWalk {
   ok: true;
   filters: SessionFilters;
-  /** every row is the caller's own or a descendant that its level shows */
-  isOwnTree: boolean;
 }
 type WalkPlan = Walk | { ok: false; status: 'error' | 'forbidden'; error: string };
 
@@ -114,7 +115,7 @@ async function planWalk(
   const { config, caller, args } = query;
   const { spawnedBy: parentName, ...filters } = args;
   if (parentName === undefined) {
-    return { ok: true, filters, ...visibleWalk(query) };
+    return { ok: true, filters, ...visibleWalk({ config, caller, agentId: args.agentId }) };
   }
   const address = { sessionKey: parentName };
   const parent = await resolveTarget(tx, { config, caller, address, verb: 'list' });
@@ -127,34 +128,6 @@ async function planWalk(
     keys: [],
     // `self` and `agent` do not show every child
     isOwnTree: parent.isSelf && (level === 'tree' || level === 'all'),
-  };
-}
-
-/** Walks as few indexes as hold what the caller's level shows; access is still decided row by row. */
-function visibleWalk(query: {
-  config: Config;
-  caller: SessionCaller;
-  args: SessionsListArgs;
-}): Pick<Walk, 'scopes' | 'keys' | 'isOwnTree'> {
-  const { config, caller, args } = query;
-  const { level, agentToAgent } = reachOf(config);
-  const own = caller.sessionKey;
-  const belowOwn: SessionScope = { type: 'below', ancestorKey: own };
-  const ownAgent: SessionScope = { type: 'agent', agentId: caller.agentId };
-  const wanted = args.agentId?.toLowerCase();
-  if (level === 'self') return { scopes: [], keys: [own], isOwnTree: true };
-  if (level === 'tree') return { scopes: [belowOwn], keys: [own], isOwnTree: true };
-  // the shared row belongs to the default agent and is the main session of every agent (A4)
-  const keys = [...new Set([own, 'global'])];
-  const wide = { keys, isOwnTree: false };
-  if (level === 'agent' || wanted === caller.agentId) return { ...wide, scopes: [ownAgent] };
-  if (wanted !== undefined) {
-    const isOpen = agentToAgentAdmits(agentToAgent, caller.agentId, wanted);
-    return { ...wide, scopes: isOpen ? [{ type: 'agent', agentId: wanted }] : [belowOwn] };
-  }
-  return {
-    ...wide,
-    scopes: agentToAgent.enabled ? [{ type: 'everything' }] : [ownAgent, belowOwn],
   };
 }
 
@@ -177,24 +150,6 @@ async function keepVisible(
   return visible;
 }
 
-async function isVisible(
-  tx: ReadTx,
-  row: SessionRow,
-  { config, caller }: { config: Config; caller: SessionCaller },
-): Promise<boolean> {
-  const allows = (isDescendant: boolean): boolean =>
-    decideAccess({
-      caller: { key: caller.sessionKey, agentId: caller.agentId },
-      target: { key: row.key, agentId: row.agentId, isDescendant, closure: closureOf(row) },
-      verb: 'list',
-      ...reachOf(config),
-    }).allowed;
-  if (allows(false)) return true;
-  // the look-up is worth it only where it can change the answer
-  if (row.spawnedBy === null || !allows(true)) return false;
-  return tx.sessions.isDescendant(caller.sessionKey, row.key);
-}
-
 /** Returns rows as shown, with the newest messages of each when asked for; without that no transcript is read. */
 export async function toRowViews(
   tx: ReadTx,
@@ -202,6 +157,8 @@ export async function toRowViews(
     rows: SessionRow[];
     viewer: RowViewer;
     messageLimit: number | undefined;
+    /** whether the reader is not shown the credentials in this session */
+    isMasked: (key: string) => boolean;
     onUnreadable: OnUnreadable;
   },
 ): Promise<{ sessions: SessionRowView[]; messagesTruncated?: true }> {
@@ -211,15 +168,16 @@ export async function toRowViews(
     toRowView(row, { viewer, state: states.get(row.key) ?? 'idle' }),
   );
   if (messageLimit === 0) return { sessions };
-  const transcripts = [];
+  const transcripts: ShownTranscript[] = [];
   let leftBytes = READ_MAX_BYTES;
   let isCut = false;
-  for (const { sessionId } of rows) {
+  for (const { key, sessionId } of rows) {
     const tail = { sessionId, includeTools: false, beforeSeq: undefined, limit: messageLimit };
     const found = await readMessages(tx, { ...tail, maxBytes: leftBytes, onUnreadable });
     leftBytes -= found.bytes;
     isCut ||= found.leftOut > 0;
-    transcripts.push(found.placed.map(({ message }) => message));
+    const messages = found.placed.map(({ message }) => message);
+    transcripts.push({ messages, isMasked: query.isMasked(key) });
   }
   const views = viewTogether(transcripts, viewer.config.tools.sessions_history.maxBytes);
   return {

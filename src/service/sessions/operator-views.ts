@@ -64,6 +64,7 @@ export async function listAllSessions(
       rows: page.rows,
       viewer,
       messageLimit: messages,
+      isMasked: () => false,
       onUnreadable: unreadableReporter(context),
     });
     return {
@@ -117,6 +118,7 @@ export function readChatHistory(
       beforeSeq: undefined,
       limit: Math.min(query.limit ?? DEFAULT_HISTORY_LIMIT, HISTORY_LIMIT_MAX),
       maxBytes: Math.min(query.maxChars ?? CHAT_HISTORY_MAX_BYTES, CHAT_HISTORY_MAX_BYTES),
+      isMasked: false,
       onUnreadable: unreadableReporter(context),
     });
     const { nextCursor: _, ...shown } = page;

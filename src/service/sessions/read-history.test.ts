@@ -17,6 +17,7 @@ import type {
 import { watchReads } from '../../../test/helpers/watched-reads.ts';
 import { acceptNote, acceptRun } from '../runs/accept-run.ts';
 import { listSessions } from './list-sessions.ts';
+import { readChatHistory } from './operator-views.ts';
 import { readHistory } from './read-history.ts';
 
 const MAIN = 'agent:main:main';
@@ -383,4 +384,66 @@ test('[SH10] messages of a list are read up to the same bound, all rows together
     [0, 1],
   );
   assert.equal(listed.messagesTruncated, true);
+});
+
+describe('credentials', () => {
+  const KEY = `sk-ant-api03-${'Ab1'.repeat(20)}`;
+  const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJl';
+  const printed = toolResultText(`key ${KEY} Bearer ${JWT} and the rest`);
+
+  test('[MK2, BR-110] another session reads them masked, the session itself and the store do not', async (t) => {
+    const world = createSessionWorld(t);
+    await world.add({ key: MAIN });
+    await world.add({ key: CHILD, spawnedBy: MAIN });
+    await world.append(CHILD, [userText('hello'), printed]);
+    const args = { sessionKey: CHILD, includeTools: true };
+    const masked = await read(world, args);
+    assert.deepEqual(
+      [masked.messages[1], masked.contentRedacted, masked.contentTruncated, masked.truncated],
+      [toolResultText('key [masked] Bearer [masked] and the rest'), true, false, false],
+    );
+    assert.deepEqual(masked.messages[0], userText('hello'));
+    assert.equal(masked.bytes, Buffer.byteLength(JSON.stringify(masked.messages)));
+    const own = await read(world, { ...args, sessionKey: 'current' }, CHILD);
+    assert.deepEqual([own.messages[1], own.contentRedacted], [printed, false]);
+    const seen = await readChatHistory(world.context, { sessionKey: CHILD });
+    assert.deepEqual([seen.messages[1], seen['contentRedacted']], [printed, false]);
+    world.configure({ tools: { sessions_history: { mask: false } } });
+    const open = await read(world, args);
+    assert.deepEqual([open.messages[1], open.contentRedacted], [printed, false]);
+  });
+
+  test('[MK2] what waits and what a list attaches is masked too', async (t) => {
+    const world = createSessionWorld(t);
+    await world.add({ key: MAIN });
+    await world.add({ key: CHILD, spawnedBy: MAIN });
+    await world.append(CHILD, [userText(`use ${KEY}`)]);
+    await world.context.store.write('accept', async (tx) => {
+      const note = { inputId: 'n', rootRunId: 'n', kind: 'note' as const };
+      await acceptNote(tx, { ...note, sessionKey: CHILD, text: `and ${KEY}` });
+    });
+    const page = await read(world, { sessionKey: CHILD });
+    assert.deepEqual(
+      [textsOf(page.messages), page.pending[0]?.message, page.contentRedacted],
+      [['[{"type":"text","text":"use [masked]"}]'], 'and [masked]', true],
+    );
+    const list = await listSessions(world.context, world.caller(MAIN), { messageLimit: 1 });
+    assert.ok(JSON.stringify(list).includes('use [masked]'));
+    assert.ok(!JSON.stringify(list).includes(KEY));
+    const own = await listSessions(world.context, world.caller(CHILD), { messageLimit: 1 });
+    assert.ok(JSON.stringify(own).includes(KEY));
+  });
+
+  test('[MK4] nothing of one shows where a long text is cut', async (t) => {
+    const world = createSessionWorld(t);
+    await world.add({ key: MAIN });
+    await world.add({ key: CHILD, spawnedBy: MAIN });
+    for (const before of [3950, 3990, 3999])
+      await world.append(CHILD, [userText(`${'x'.repeat(before)} ${KEY} ${'y'.repeat(200_000)}`)]);
+    await world.append(CHILD, [userText(`${KEY} `.repeat(3000))]);
+    const page = await read(world, { sessionKey: CHILD });
+    assert.deepEqual([page.contentRedacted, page.contentTruncated], [true, true]);
+    assert.ok(!JSON.stringify(page.messages).includes('sk-ant'));
+    assert.ok(page.messages.length > 1);
+  });
 });

@@ -1,6 +1,8 @@
 /** `sessions_history` and its operator's view, `chat.history` (A8). */
 import { viewHistory } from '../../core/history-view.ts';
-import type { HistoryView } from '../../core/history-view.ts';
+import type { HistoryBounds, HistoryView } from '../../core/history-view.ts';
+import { maskBeginning } from '../../core/mask-secrets.ts';
+import type { Config } from '../../protocol/options/config.ts';
 import type { SessionCaller } from '../../core/caller.ts';
 import type {
   PendingMessage,
@@ -44,9 +46,18 @@ export function readHistory(
       beforeSeq: start.beforeSeq,
       limit: args.limit ?? DEFAULT_HISTORY_LIMIT,
       maxBytes: config.tools.sessions_history.maxBytes,
+      isMasked: masksFor(config, { readerKey: caller.sessionKey, key: target.key }),
       onUnreadable: unreadableReporter(context),
     });
   });
+}
+
+/** Returns whether a session is shown the credentials in a transcript: those in its own it is (A8). */
+export function masksFor(
+  config: Config,
+  { readerKey, key }: { readerKey: string; key: string },
+): boolean {
+  return config.tools.sessions_history.mask && readerKey !== key;
 }
 
 export interface HistoryQuery {
@@ -59,6 +70,8 @@ export interface HistoryQuery {
   beforeSeq: number | undefined;
   limit: number;
   maxBytes: number;
+  /** the reader is not shown credentials */
+  isMasked: boolean;
   onUnreadable: OnUnreadable;
 }
 
@@ -75,7 +88,9 @@ export async function readPage(tx: ReadTx, query: HistoryQuery): Promise<Session
   });
   const { placed, looked, leftOut, oldestSeq } = found;
   const messages = placed.map(({ message }) => message);
-  const all = query.isCurrent && beforeSeq === undefined ? await readPending(tx, query.key) : [];
+  const accepted = query.isCurrent && beforeSeq === undefined;
+  const unmasked = accepted ? await readPending(tx, query.key) : [];
+  const all = query.isMasked ? unmasked.map((one) => maskPending(one, query.maxBytes)) : unmasked;
   const { view, pending } = viewPage(query, { messages, all, leftOut });
   // what was dropped for its size comes on the next page
   const oldest = view.droppedMessages === 0 ? oldestSeq : placed[view.droppedMessages]?.seq;
@@ -90,7 +105,7 @@ export async function readPage(tx: ReadTx, query: HistoryQuery): Promise<Session
     truncated: view.truncated || leftOut > 0,
     droppedMessages: view.droppedMessages + leftOut,
     contentTruncated: view.contentTruncated || pending.some((shown, at) => shown !== all[at]),
-    contentRedacted: view.contentRedacted,
+    contentRedacted: view.contentRedacted || all.some((shown, at) => shown !== unmasked[at]),
     bytes: view.bytes,
     hasMore,
     ...(unreadable > 0 && { unreadable }),
@@ -106,11 +121,15 @@ function viewPage(
   const { messages, all, leftOut } = page;
   const pendingLength = all.reduce((sum, { message }) => sum + message.length, 0);
   if (leftOut === 0 && pendingLength <= query.maxBytes) {
-    const view = viewHistory(messages, query.maxBytes - sizeOfFrame(query, all));
+    const view = viewHistory(messages, boundsOf(query, all));
     if (!view.truncated) return { view, pending: all };
   }
   const pending = all.map(cutPending);
-  return { view: viewHistory(messages, query.maxBytes - sizeOfFrame(query, pending)), pending };
+  return { view: viewHistory(messages, boundsOf(query, pending)), pending };
+}
+
+function boundsOf(query: HistoryQuery, pending: PendingMessage[]): HistoryBounds {
+  return { maxBytes: query.maxBytes - sizeOfFrame(query, pending), isMasked: query.isMasked };
 }
 
 async function readPending(tx: ReadTx, sessionKey: string): Promise<PendingMessage[]> {
@@ -121,6 +140,12 @@ async function readPending(tx: ReadTx, sessionKey: string): Promise<PendingMessa
     acceptedAt,
     state: 'queued',
   }));
+}
+
+/** A text longer than the answer is cut in any case. */
+function maskPending(pending: PendingMessage, maxBytes: number): PendingMessage {
+  const message = maskBeginning(pending.message, maxBytes);
+  return message === pending.message ? pending : { ...pending, message };
 }
 
 function cutPending(pending: PendingMessage): PendingMessage {

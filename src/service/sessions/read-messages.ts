@@ -99,23 +99,31 @@ function countWithin(
   return { count: sizes.length, bytes };
 }
 
+/** The messages of one session, and whether the reader is not shown credentials in them. */
+export interface ShownTranscript {
+  messages: readonly Message[];
+  isMasked: boolean;
+}
+
 /**
  * Returns the views of several transcripts that fit `maxBytes` together: unchanged while they do,
  * else each within an equal share.
  */
 export function viewTogether(
-  transcripts: readonly (readonly Message[])[],
+  transcripts: readonly ShownTranscript[],
   maxBytes: number,
 ): HistoryView[] {
   const whole: HistoryView[] = [];
   let total = 0;
-  for (const messages of transcripts) {
-    const view = viewHistory(messages, maxBytes - total);
+  for (const { messages, isMasked } of transcripts) {
+    const view = viewHistory(messages, { maxBytes: maxBytes - total, isMasked });
     total += view.bytes;
     if (view.truncated || total > maxBytes) break;
     whole.push(view);
   }
   if (whole.length === transcripts.length) return whole;
   const share = Math.floor(maxBytes / transcripts.length);
-  return transcripts.map((messages) => viewHistory(messages, share));
+  return transcripts.map(({ messages, isMasked }) =>
+    viewHistory(messages, { maxBytes: share, isMasked }),
+  );
 }
