@@ -98,6 +98,24 @@ test('[DC2] the doctor finds and heals a job that cannot be read', async () => {
   assert.deepEqual(statesOf(await examine(stateDir)), []);
 });
 
+const NEWEST = 'select max(id) from search_entries where words > 0';
+for (const [fault, sql] of [
+  ['a message that it lacks', `delete from search_entries where id = (${NEWEST})`],
+  ['a message whose terms are gone', `delete from search_terms where rowid = (${NEWEST})`],
+  [
+    'terms of a message that is not there',
+    `insert into search_terms (rowid, terms) values (9000, 'chat')`,
+  ],
+] as const) {
+  test(`[SR10, DC2] the doctor finds and heals the index of a search: ${fault}`, async () => {
+    const stateDir = freshCopy();
+    run(stateDir, sql);
+    assert.deepEqual(statesOf(await examine(stateDir)), ['search-index healable']);
+    assert.equal((await examine(stateDir, true)).outcome, 'healed');
+    assert.deepEqual(statesOf(await examine(stateDir)), []);
+  });
+}
+
 test('[DC5] an index that does not fit its table is made again; other damage of the file is reported and left', async () => {
   const stateDir = freshCopy();
   const path = join(stateDir, 'trunkline.db');

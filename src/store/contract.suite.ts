@@ -6,6 +6,7 @@ import { lanesContract } from './contract/lanes.suite.ts';
 import { purgeContract } from './contract/purge.suite.ts';
 import { runsContract } from './contract/runs.suite.ts';
 import type { OpenHarness } from './contract/samples.suite.ts';
+import { searchContract } from './contract/search.suite.ts';
 import { sessionsContract } from './contract/sessions.suite.ts';
 import { usageContract } from './contract/usage.suite.ts';
 import { unitsContract } from './contract/units.suite.ts';
@@ -16,6 +17,7 @@ export function storeContract(name: string, open: OpenHarness): void {
     unitsContract(open);
     sessionsContract(open);
     entriesContract(open);
+    searchContract(open);
     lanesContract(open);
     runsContract(open);
     followUpsContract(open);

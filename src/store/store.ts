@@ -24,6 +24,7 @@ import type {
   WindowRow,
 } from './rows.ts';
 import type { JobHandler, JobRunner } from './jobs.ts';
+import type { SearchUnit } from '../core/search-query.ts';
 import type { RunClass, RunState, SessionState } from '../protocol/words.ts';
 import type { Clock } from '../util/clock.ts';
 
@@ -41,8 +42,11 @@ export type StoreSignal =
   | { type: 'resync' };
 
 export interface Store {
-  /** Runs `fn` on a snapshot of what is committed. */
-  read<T>(fn: (tx: ReadTx) => Promise<T>): Promise<T>;
+  /**
+   * Runs `fn` on a snapshot of what is committed. With `slow` it may take long: it runs beside all
+   * other reads, holds up nobody, and rejects `invalid_request` with the text of the limit beyond it.
+   */
+  read<T>(fn: (tx: ReadTx) => Promise<T>, slow?: SlowReadLimit): Promise<T>;
   /**
    * Runs one unit of work and resolves with its value after the commit.
    * Contract: `fn` must be repeatable; a rejection rolls the unit back and nothing of it stays.
@@ -54,6 +58,12 @@ export interface Store {
   close(): Promise<void>;
   /** what a store offers that several gateways use at once; undefined where there is one gateway */
   readonly shared?: SharedStore | undefined;
+}
+
+/** How long a slow read may take, from the call on, and what to say when that is over. */
+export interface SlowReadLimit {
+  timeoutMs: number;
+  tooSlow: string;
 }
 
 /** This gateway among those on the same store. */
@@ -165,6 +175,40 @@ export interface WindowCursor {
   startedAt: number;
   sessionId: string;
 }
+/** A message that a search has found; its content is not read yet. */
+export interface SearchHit {
+  /** place in the order of the search: grows with time */
+  searchId: number;
+  sessionId: string;
+  seq: number;
+  /** null: a transcript of no session */
+  sessionKey: string | null;
+  /** when its transcript was deleted, null = it was not */
+  deletedAt: number | null;
+  /** size of the stored message, null: it is not there */
+  bytes: number | null;
+}
+export interface SearchReads {
+  /**
+   * Messages of these scopes and single sessions that have all units, the newest first, strictly
+   * before `before`. One index search.
+   */
+  find(query: SearchQuery): Promise<SearchHit[]>;
+}
+/** Which messages a search walks, each kind as the index itself has it. */
+export type SearchScope =
+  | { type: 'everything' }
+  | { type: 'agent'; agentId: string }
+  /** every session with this topmost session */
+  | { type: 'root'; rootKey: string };
+export interface SearchQuery {
+  units: readonly SearchUnit[];
+  scopes: readonly SearchScope[];
+  keys: readonly string[];
+  before: number | undefined;
+  limit: number;
+}
+
 export interface WindowReads {
   get(sessionId: string): Promise<WindowRow | undefined>;
   /** Every window that a key has had strictly before `cursor`, newest first. */
@@ -514,6 +558,7 @@ export interface ReadTx {
   readonly sessions: SessionReads;
   readonly windows: WindowReads;
   readonly entries: EntryReads;
+  readonly search: SearchReads;
   readonly inputs: InputReads;
   readonly runs: RunReads;
   readonly lanes: LaneReads;
@@ -532,6 +577,7 @@ export interface WriteTx {
   readonly sessions: SessionWrites;
   readonly windows: WindowWrites;
   readonly entries: EntryWrites;
+  readonly search: SearchReads;
   readonly inputs: InputWrites;
   readonly runs: RunWrites;
   readonly lanes: LaneWrites;

@@ -19,7 +19,7 @@ after(() => server.stop());
 
 const COLUMNS = `select table_name as "table", column_name as name, data_type as type
   from information_schema.columns
-  where table_schema = 'public' and table_name not in ('schema_version', 'gateways')
+  where table_schema = 'public' and table_name not in ('schema_version', 'gateways', 'search_entries')
   order by table_name, ordinal_position`;
 
 /** Makes a database as the release with this schema has left it, with rows in every table but that of gateways: who is gone is taken over. */

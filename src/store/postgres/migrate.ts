@@ -1,5 +1,6 @@
 import type { PgConnection } from './pg-connection.ts';
 import { META_TABLE, missingMigrations, SELECT_VERSION } from '../sql/schema.ts';
+import type { SqlSteps } from '../sql/sql-steps.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 
 /** Any number that no other program takes: gateways that start together migrate one after another. */
@@ -21,8 +22,10 @@ export async function migrate(
     const missing = missingMigrations(Number(rows[0]?.['version']), place);
     for (const migration of missing) {
       const statements = migration.statements(postgresDialect).join(';\n');
+      await connection.script(`begin;\n${statements}`);
+      if (migration.fill !== undefined) await runSteps(connection, migration.fill(postgresDialect));
       await connection.script(
-        `begin;\n${statements};\ninsert into schema_version (version, name, applied_at) values
+        `insert into schema_version (version, name, applied_at) values
           (${migration.version}, '${migration.name}', floor(extract(epoch from clock_timestamp()) * 1000)::bigint);\ncommit`,
       );
     }
@@ -34,5 +37,13 @@ export async function migrate(
       const unlock = `rollback; select pg_advisory_unlock(${MIGRATION_LOCK})`;
       await connection.script(unlock).catch(() => {});
     }
+  }
+}
+
+async function runSteps(connection: PgConnection, steps: SqlSteps): Promise<void> {
+  let next = steps.next([]);
+  while (next.done !== true) {
+    const { rows } = await connection.query(next.value.sql, next.value.params);
+    next = steps.next(rows);
   }
 }

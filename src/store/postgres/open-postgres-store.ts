@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Logger } from '../../util/logger.ts';
-import type { ReadTx, SharedStore, Store, StoreSignal, WriteTx } from '../store.ts';
+import type { ReadTx, SharedStore, SlowReadLimit, Store, StoreSignal, WriteTx } from '../store.ts';
 import { connectOptions, createPool, placeOf } from './connect-options.ts';
 import { findPooler, refuseTransactionPooler } from './find-pooler.ts';
 import { createJobWorker, migrateJobs } from './job-worker.ts';
@@ -154,9 +154,9 @@ class PostgresStore implements Store {
     return this.#membership.join();
   }
 
-  async read<T>(fn: (tx: ReadTx) => Promise<T>): Promise<T> {
+  async read<T>(fn: (tx: ReadTx) => Promise<T>, slow?: SlowReadLimit): Promise<T> {
     this.#mustBeOpen();
-    return this.#reads.run(fn);
+    return slow === undefined ? this.#reads.run(fn) : this.#reads.runSlow(fn, slow);
   }
 
   async write<T>(unit: string, fn: (tx: WriteTx) => Promise<T>): Promise<T> {

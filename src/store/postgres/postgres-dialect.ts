@@ -20,6 +20,7 @@ export const postgresDialect: SqlDialect = {
   }),
   // graphile-worker
   hasJobs: false,
+  fullText: 'tsvector',
   // by bytes, as in SQLite: pages and claims have one order whatever the language of the database
   sortedText: 'text collate "C"',
   clusteredTable: '',

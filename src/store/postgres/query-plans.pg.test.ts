@@ -32,6 +32,9 @@ const FILL = [
   `insert into entries (session_id, seq, entry_id, type, role, json, created_at)
     select 'session ' || n % 20, n, 'entry ' || n, 'message',
       case when n % 3 = 0 then 'toolResult' else 'user' end, '{}', n from generate_series(1, ${ROWS}) n`,
+  `insert into search_entries (session_id, seq, words, terms)
+    select 'session ' || n % 20, n, 2, ('word' || n || ':1 common:2')::tsvector
+    from generate_series(1, ${ROWS}) n`,
   `insert into lanes (session_key, owner, epoch, next_seq, pending, head_class, state, ready_at)
     select 'key ' || n, case when n % 4 = 0 then 'gateway ' || n % 3 end, 1, 1, n % 2,
       case when n % 2 = 1 then 'main' end, 'queued', n from generate_series(1, ${ROWS}) n`,
@@ -104,6 +107,15 @@ const usagePage = (scope: UsageScope) => (tx: SqlTx) =>
   tx.usage.page({ scope, after: { sessionKey: 'key 9', day: 3, model: 'm' }, limit: 5 });
 const tail = (includeTools: boolean) => (tx: SqlTx) =>
   tx.entries.tail({ sessionId: 'session 1', includeTools, beforeSeq: 3000, limit: 5 });
+
+/** A slow read, which may take a bitmap from an index. */
+const find = (term: string) => async (tx: SqlTx) => {
+  await client.query('set enable_bitmapscan = on');
+  const units = [{ terms: [term], isPrefix: false }];
+  const query = { units, scopes: [{ type: 'everything' as const }], keys: [] };
+  await tx.search.find({ ...query, before: undefined, limit: 5 });
+  await client.query('set enable_bitmapscan = off');
+};
 
 const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegExp][] = [
   ['sessions.scan everything', scan({ type: 'everything' }, false), /using sessions_live on/],
@@ -191,6 +203,7 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     (tx) => tx.exchanges.pageOf({ sessionKey: 'key 9', cursor: undefined, limit: 9 }),
     /using exchanges_of_requester on[^]*using exchanges_of_target on/,
   ],
+  ['search.find, a frequent word', find('common'), /Scan Backward using search_entries_pkey/],
   ['runs.queued', (tx) => tx.runs.queued('key 9', 9), /using runs_queued on/],
   ['deliveries.ofText', (tx) => tx.deliveries.ofText('text 9'), /using deliveries_text on/],
   ['deliveries.headOfRoute', (tx) => tx.deliveries.headOfRoute('route 50'), /deliveries_open on/],
@@ -246,4 +259,10 @@ describe('query plans on Postgres', () => {
       assert.doesNotMatch(plan, /Seq Scan|Sort/, plan);
     });
   }
+
+  it('[PG9] search.find takes what has a rare word from the index of words, and puts it in order', async () => {
+    const plan = await planOf(find('word9'));
+    assert.match(plan, /Bitmap Index Scan on search_entries_terms/);
+    assert.doesNotMatch(plan, /Seq Scan/, plan);
+  });
 });

@@ -11,6 +11,8 @@ export interface SqlDialect {
   readonly db: Kysely<Tables>;
   /** the table `jobs` is ours; false where a job worker brings its own */
   readonly hasJobs: boolean;
+  /** how the words of messages are kept: see `full-text.ts` */
+  readonly fullText: 'fts5' | 'tsvector';
   /** type of a text column that rows are ordered by: by its bytes */
   readonly sortedText: string;
   /** ends `create table` of a small table that is stored in its primary key, where that exists */

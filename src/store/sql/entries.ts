@@ -5,6 +5,7 @@ import type { EntryWrites } from '../store.ts';
 import { cleanJson } from './clean-text.ts';
 import type { SqlDialect } from './dialect.ts';
 import { defineQuery, keyed } from './query.ts';
+import { indexMessage } from './search.ts';
 import type { SqlUnit } from './sql-unit.ts';
 
 interface NewEntry {
@@ -171,10 +172,12 @@ export class SqlEntries implements EntryWrites {
   }
 
   async append(entry: NewEntry): Promise<number> {
-    const { sessionId, entryId } = entry;
-    const added = await this.#unit.first(APPEND, { ...entry, json: cleanJson(entry.json) });
+    const { sessionId, entryId, type } = entry;
+    const json = cleanJson(entry.json);
+    const added = await this.#unit.first(APPEND, { ...entry, json });
     if (added === undefined) throw new GatewayError('not_found', `there is no window ${sessionId}`);
     await this.#unit.change(ADVANCE_WINDOW, { sessionId, seq: added.seq, entryId });
+    if (type === 'message') await indexMessage(this.#unit, { sessionId, seq: added.seq, json });
     return added.seq;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Queries that are built and compiled once per dialect, and run with values.
  */
-import { type Compilable, sql } from 'kysely';
+import { type Compilable, type RawBuilder, sql } from 'kysely';
 import { must } from '../../util/assert.ts';
 import { cleanText } from './clean-text.ts';
 import type { SqlValue } from './connection.ts';
@@ -69,6 +69,13 @@ export function defineQuery<P extends object, O>(
   build: (db: SqlDialect['db'], p: P, dialect: SqlDialect) => Compilable<O>,
 ): Query<P, RowOf<O>> {
   return new Query((dialect, p) => build(dialect.db, p, dialect).compile());
+}
+
+/** The same for SQL that the builder does not know; `p` as above, its records are rows `Row`. */
+export function defineSql<P extends object, Row>(
+  build: (p: P, dialect: SqlDialect) => RawBuilder<unknown>,
+): Query<P, Row> {
+  return new Query((dialect, p) => build(p, dialect).compile(dialect.db));
 }
 
 /** Returns a function that makes a value per name once and keeps it. */

@@ -4,20 +4,25 @@
  */
 import { GatewayError } from '../../protocol/errors.ts';
 import type { SqlDialect } from './dialect.ts';
+import { fillSearch } from './fill-search.ts';
 import { firstTables } from './migrations/0001-first-tables.ts';
 import { gateways } from './migrations/0002-gateways.ts';
 import { stops } from './migrations/0003-stops.ts';
 import { queueAndTurns } from './migrations/0004-queue-and-turns.ts';
 import { deliveryDesk } from './migrations/0005-delivery-desk.ts';
 import { archive } from './migrations/0006-archive.ts';
+import { search } from './migrations/0007-search.ts';
 import { usage } from './migrations/0008-usage.ts';
 import { treesInOrder } from './migrations/0010-trees-in-order.ts';
+import type { SqlSteps } from './sql-steps.ts';
 
 export interface Migration {
   /** the schema version it leads to, counted from 1 */
   version: number;
   name: string;
   statements(dialect: SqlDialect): string[];
+  /** What takes more than statements; runs after them, in the same transaction. */
+  fill?(dialect: SqlDialect): SqlSteps;
 }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -27,8 +32,9 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, name: 'queue-and-turns', statements: queueAndTurns },
   { version: 5, name: 'delivery-desk', statements: deliveryDesk },
   { version: 6, name: 'archive', statements: archive },
-  { version: 7, name: 'usage', statements: usage },
-  { version: 8, name: 'trees-in-order', statements: treesInOrder },
+  { version: 7, name: 'search', statements: search, fill: fillSearch },
+  { version: 8, name: 'usage', statements: usage },
+  { version: 9, name: 'trees-in-order', statements: treesInOrder },
 ];
 
 /** The schema that this program works with. */

@@ -8,6 +8,7 @@ import { SqlJobs } from './jobs.ts';
 import { SqlLanes } from './lanes.ts';
 import { SqlPurge } from './purge.ts';
 import { SqlRuns } from './runs.ts';
+import { SqlSearch } from './search.ts';
 import { SqlSessions } from './sessions.ts';
 import { SqlSpawns } from './spawns.ts';
 import type { SqlUnit } from './sql-unit.ts';
@@ -22,6 +23,7 @@ export class SqlTx implements WriteTx {
   readonly sessions: SqlSessions;
   readonly windows: SqlWindows;
   readonly entries: SqlEntries;
+  readonly search: SqlSearch;
   readonly inputs: SqlInputs;
   readonly runs: SqlRuns;
   readonly lanes: SqlLanes;
@@ -42,6 +44,7 @@ export class SqlTx implements WriteTx {
     this.sessions = new SqlSessions(unit);
     this.windows = new SqlWindows(unit);
     this.entries = new SqlEntries(unit);
+    this.search = new SqlSearch(unit);
     this.inputs = new SqlInputs(unit);
     this.runs = new SqlRuns(unit);
     this.lanes = new SqlLanes(unit);

@@ -21,7 +21,7 @@ const root = mkdtempSync(join(tmpdir(), 'trunkline-migrate-'));
 after(() => rmSync(root, { recursive: true, force: true }));
 const clock = { now: () => 1000 };
 
-/** Makes a store file as the release with this schema has left it, with rows in every table. */
+/** Makes a store file as the release with this schema has left it, with rows in every table of content. */
 function makeStore(
   name: string,
   version: number,
@@ -44,9 +44,11 @@ function makeStore(
   return { path, connection, rows };
 }
 
+// the index of searches is made of the entries
 const COLUMNS = `select m.name as "table", c.name, lower(c.type) as type
   from sqlite_schema m join pragma_table_info(m.name) c
-  where m.type = 'table' and m.name not like 'sqlite_%' and m.name <> 'schema_version'`;
+  where m.type = 'table' and m.name not like 'sqlite_%' and m.name not like 'search_%'
+    and m.name <> 'schema_version'`;
 
 function rowsOf(path: string, table: string): Record<string, unknown>[] {
   const connection = new SqliteConnection(path, { readOnly: true });

@@ -1,6 +1,7 @@
 import type { Clock } from '../../util/clock.ts';
 import { META_TABLE, type Migration, missingMigrations, SELECT_VERSION } from '../sql/schema.ts';
 import { createPrivate, publish, removeDatabase } from './copy-database.ts';
+import { runSteps } from './run-steps.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 
@@ -38,6 +39,7 @@ export function applyMigrations(
     connection.run('begin immediate');
     try {
       for (const statement of migration.statements(sqliteDialect)) connection.run(statement);
+      if (migration.fill !== undefined) runSteps(connection, migration.fill(sqliteDialect));
       connection.run('insert into schema_version (version, name, applied_at) values (?, ?, ?)', [
         migration.version,
         migration.name,

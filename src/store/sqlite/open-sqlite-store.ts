@@ -4,10 +4,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
-import type { ReadTx, Store, StoreSignal, WriteTx } from '../store.ts';
+import type { ReadTx, SlowReadLimit, Store, StoreSignal, WriteTx } from '../store.ts';
 import { createPrivate, publish, removeDatabase } from './copy-database.ts';
 import { migrate } from './migrate.ts';
 import { ReadQueue } from './read-queue.ts';
+import { SlowReader } from './slow-reader.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -89,13 +90,14 @@ function prepareWriter(writer: SqliteConnection): void {
   writer.run('pragma synchronous = full');
 }
 
-/** The store over two connections: one writes, the other reads what is committed. */
+/** The store over its connections: one writes, others read what is committed. */
 export class SqliteStore implements Store {
   readonly #writer: SqliteConnection;
   readonly #reader: SqliteConnection;
   readonly #logger: Logger;
   readonly #writes: WriteQueue;
   readonly #reads: ReadQueue;
+  readonly #slowReads: SlowReader;
   readonly #listeners = new Set<(signal: StoreSignal) => void>();
   #closed: Promise<void> | undefined;
 
@@ -109,6 +111,7 @@ export class SqliteStore implements Store {
     this.#reader = parts.reader;
     this.#logger = parts.logger;
     this.#reads = new ReadQueue(parts.reader);
+    this.#slowReads = new SlowReader(parts.reader.path);
     this.#writes = new WriteQueue(parts.writer, {
       clock: parts.clock,
       logger: parts.logger,
@@ -116,9 +119,9 @@ export class SqliteStore implements Store {
     });
   }
 
-  async read<T>(fn: (tx: ReadTx) => Promise<T>): Promise<T> {
+  async read<T>(fn: (tx: ReadTx) => Promise<T>, slow?: SlowReadLimit): Promise<T> {
     this.#mustBeOpen();
-    return this.#reads.add(fn);
+    return slow === undefined ? this.#reads.add(fn) : this.#slowReads.run(fn, slow);
   }
 
   async write<T>(unit: string, fn: (tx: WriteTx) => Promise<T>): Promise<T> {
@@ -139,6 +142,7 @@ export class SqliteStore implements Store {
   async #finish(): Promise<void> {
     await this.#writes.idle();
     await this.#reads.idle();
+    await this.#slowReads.close();
     // the writer last: it can fold the log into the file, a reader cannot
     this.#reader.close();
     this.#writer.close();

@@ -46,6 +46,15 @@ const tail = (includeTools: boolean) => (tx: SqlTx) =>
 const usagePage = (scope: UsageScope) => (tx: SqlTx) =>
   tx.usage.page({ scope, after: { sessionKey: 'k', day: 9, model: 'm' }, limit: 5 });
 
+const findNeedle = (tx: SqlTx) =>
+  tx.search.find({
+    units: [{ terms: ['needle'], isPrefix: false }],
+    scopes: [{ type: 'agent', agentId: 'main' }],
+    keys: [],
+    before: 9,
+    limit: 5,
+  });
+
 const claimWithTurn = async (tx: SqlTx): Promise<void> => {
   await tx.lanes.addRun('k', 'main', 1);
   await tx.lanes.claimNext({ runClass: 'main', owner: 'boot' });
@@ -313,6 +322,7 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     /INDEX audit_subject \(subject_kind=\? AND subject_id=\? AND \(at,id\)<\(\?,\?\)\)/,
   ],
   ['deliveries.ofSession', (tx) => tx.deliveries.ofSession('k', 9), /INDEX deliveries_session/],
+  ['search.find', findNeedle, /VIRTUAL TABLE INDEX [0-9]+:M1</],
   ['jobs.due', (tx) => tx.jobs.due(9, 9), /INDEX jobs_due \(run_at<\?\)/],
 ];
 
@@ -321,7 +331,7 @@ describe('query plans', () => {
     it(`${name} is an index search, without a scan and without a sort`, async () => {
       const plans = await plansOf(ask);
       assert.match(plans.join('\n'), index);
-      const costly = plans.filter((step) => /^SCAN (?!CONSTANT)|TEMP B-TREE/.test(step));
+      const costly = plans.filter((step) => /^SCAN (?!CONSTANT|t VIRTUAL)|TEMP B-TREE/.test(step));
       assert.deepEqual(costly, [], plans.join('\n'));
     });
   }

@@ -19,6 +19,7 @@ export const sqliteDialect: SqlDialect = {
     },
   }),
   hasJobs: true,
+  fullText: 'fts5',
   sortedText: 'text',
   clusteredTable: ' without rowid',
   forUpdate: (query) => query,

@@ -1,3 +1,5 @@
+import { searchChecks } from '../../sql/doctor/search-checks.ts';
+import { postgresDialect } from '../postgres-dialect.ts';
 import { type DoctorDialect, statement } from '../../sql/doctor/check.ts';
 import { addJobStatement } from '../graphile-jobs.ts';
 
@@ -18,7 +20,7 @@ export function postgresDoctorDialect(serverVersion: number): DoctorDialect {
         : (column) => `not pg_temp.is_json(${column})`,
     addJob: (job) => addJobStatement({ ...job, attempts: 0, lastError: null }),
     removeJob: (jobKey) => statement('select graphile_worker.remove_job(?::text)', jobKey),
-    ownChecks: [],
+    ownChecks: searchChecks(postgresDialect),
   };
 }
 

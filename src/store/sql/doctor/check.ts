@@ -1,5 +1,6 @@
 /** A rule that the rows of the store keep among themselves, and what restores it. */
 import type { SqlConnection, SqlValue } from '../connection.ts';
+import type { SqlSteps } from '../sql-steps.ts';
 
 export type Found = Record<string, unknown>;
 
@@ -20,7 +21,7 @@ export interface Check {
    * Returns what restores the rule for one row; absent = it can only be reported.
    * Contract: never removes what somebody could read (BR-053).
    */
-  heal?(row: Found, now: number): Statement[];
+  heal?(row: Found, now: number): Statement[] | SqlSteps;
 }
 
 /** What differs between the databases that the doctor looks through. */

@@ -1,4 +1,5 @@
 /** What the rows of a store say of each other, rule by rule. */
+import type { SqlStatement } from '../sql-steps.ts';
 import type { Check, DoctorDialect, DoctorStore, Found } from './check.ts';
 import { followUpChecks } from './follow-up-checks.ts';
 import { jsonChecks } from './json-checks.ts';
@@ -87,9 +88,7 @@ async function healRows(
   try {
     for (let round = 0; found.length > 0 && round < MAX_ROUNDS; round += 1) {
       const before = found.length;
-      for (const row of found) {
-        for (const { sql, params } of heal(row, now)) await store.query(sql, params);
-      }
+      for (const row of found) await runSteps(store, heal(row, now));
       found = (await store.query(check.find, [])).rows;
       // as many as before: what is left cannot be healed here
       if (found.length === before && round > 0) break;
@@ -100,5 +99,14 @@ async function healRows(
     // after a full disk the database has rolled back by itself
     await store.query('rollback', []).catch(() => {});
     throw error;
+  }
+}
+
+/** Runs statements in order, and gives each its rows before the next is asked for. */
+async function runSteps(store: DoctorStore, steps: Iterable<SqlStatement>): Promise<void> {
+  const each = steps[Symbol.iterator]() as Iterator<SqlStatement, void, Found[]>;
+  let next = each.next([]);
+  while (next.done !== true) {
+    next = each.next((await store.query(next.value.sql, next.value.params)).rows);
   }
 }

@@ -1,3 +1,5 @@
+import { searchChecks } from '../../sql/doctor/search-checks.ts';
+import { sqliteDialect } from '../sqlite-dialect.ts';
 import { type Check, type DoctorDialect, statement } from '../../sql/doctor/check.ts';
 
 /** In Postgres a payload has the type JSON, and cannot be broken. */
@@ -33,5 +35,5 @@ export const sqliteDoctorDialect: DoctorDialect = {
       runAt,
     ),
   removeJob: (jobKey) => statement('delete from jobs where job_key = ?', jobKey),
-  ownChecks: [JOB_PAYLOAD],
+  ownChecks: [JOB_PAYLOAD, ...searchChecks(sqliteDialect)],
 };
