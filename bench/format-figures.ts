@@ -1,6 +1,7 @@
 import type { AcceptanceFigures } from './acceptance-figures.ts';
 import type { FanOutFigures } from './fan-out-figures.ts';
 import type { ListFigures } from './list-figures.ts';
+import type { SearchFigures } from './search-figures.ts';
 import type { SendFigures } from './send-figures.ts';
 import type { StartFigures } from './start-figures.ts';
 import type { Spread } from './statistics.ts';
@@ -31,6 +32,27 @@ export function formatFigures(figures: Figures): string {
     ...transcriptRows(figures.transcript),
     ...fanOutRows(figures.fanOut),
   ];
+  return formatRows(rows);
+}
+
+/** Returns the figures of searches: what each takes, and how long the event loop waits meanwhile. */
+export function formatSearch(figures: SearchFigures): string {
+  const { messages, fillSeconds, queries, groupCommit, append } = figures;
+  const filled: Spread = { median: fillSeconds, low: fillSeconds, high: fillSeconds };
+  return formatRows([
+    [`6  index of ${messages.toLocaleString('en')} messages, filled in`, filled, 's'],
+    ...queries.flatMap(({ what, hits, p50, p95, loopDelay }): Row[] => [
+      [`6  ${what} (${hits} hits), p50`, p50, 'ms'],
+      ['   p95', p95, 'ms'],
+      ['   longest delay of the event loop', loopDelay, 'ms'],
+    ]),
+    ['6  a group commit holds the event loop', groupCommit, 'ms'],
+    ['6  a message appended with the index', append.indexed, 'µs'],
+    ['   without', append.plain, 'µs'],
+  ]);
+}
+
+function formatRows(rows: readonly Row[]): string {
   const head = `\n${'figure'.padEnd(52)}${'median'.padStart(10)}  ${'low – high'.padEnd(20)}goal`;
   return [head, ...rows.map(formatRow)].join('\n');
 }

@@ -59,6 +59,7 @@ function createHandlers({
     status: async () => ({ version, ...(await services.status()) }),
     'sessions.list': ({ includeGlobal: _global, includeUnknown: _unknown, ...query }) =>
       services.listAllSessions(query),
+    'sessions.search': (query) => services.searchAllSessions(query),
     'sessions.patch': async (patch) => ({ ok: true, ...(await services.patchSession(patch)) }),
     'sessions.reset': async (reset, context) => ({
       ok: true,

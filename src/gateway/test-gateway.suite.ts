@@ -71,6 +71,8 @@ export class PlayedServices {
     listAgents: notPlayed,
     waitForSessions: notPlayed,
     stopSession: notPlayed,
+    searchSessions: notPlayed,
+    searchAllSessions: notPlayed,
     waitForRuns: async (wait) => this.#note('runs.wait', wait, noneWaited),
     stopRuns: async (stop) =>
       this.#note('runs.stop', stop, { status: 'ok', stopped: [], runIds: [] }),

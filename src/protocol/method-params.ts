@@ -42,6 +42,13 @@ export const sessionsListParams = z.strictObject({
   includeUnknown: flag,
 });
 
+export const sessionsSearchParams = z.strictObject({
+  query: name,
+  limit: count,
+  cursor: atMost(CURSOR_MAX).exactOptional(),
+  sessionKey: key.exactOptional(),
+});
+
 const clearable = name.nullable().exactOptional();
 export const sessionsPatchParams = z.strictObject({
   key,

@@ -27,6 +27,7 @@ test('[GW8] the table of methods and scopes is the documented one', () => {
     health: 'operator.read',
     status: 'operator.read',
     'sessions.list': 'operator.read',
+    'sessions.search': 'operator.read',
     'sessions.patch': 'operator.admin',
     'chat.send': 'operator.write',
     'chat.history': 'operator.read',

@@ -18,6 +18,7 @@ export const METHODS = {
   health: { scope: 'operator.read', params: params.healthParams, isWork: false },
   status: { scope: 'operator.read', params: params.noParams, isWork: false },
   'sessions.list': { scope: 'operator.read', params: params.sessionsListParams, isWork: false },
+  'sessions.search': { scope: 'operator.read', params: params.sessionsSearchParams, isWork: false },
   'sessions.patch': { scope: 'operator.admin', params: params.sessionsPatchParams, isWork: true },
   'sessions.reset': { scope: 'operator.admin', params: params.sessionsResetParams, isWork: true },
   'sessions.delete': { scope: 'operator.admin', params: params.sessionsDeleteParams, isWork: true },

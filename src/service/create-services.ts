@@ -29,6 +29,7 @@ import {
 } from './sessions/operator-views.ts';
 import { patchSession } from './sessions/patch-session.ts';
 import { readHistory } from './sessions/read-history.ts';
+import { searchAllSessions, searchSessions } from './sessions/search-sessions.ts';
 import { relayEvents } from './relay-events.ts';
 import { recover } from './recover.ts';
 import { resolveCaller } from './sessions/resolve-caller.ts';
@@ -137,6 +138,7 @@ function toServices(host: RunServices): Services {
   return {
     listSessions: (caller, args) => listSessions(host, caller, args),
     readHistory: (caller, args) => readHistory(host, caller, args),
+    searchSessions: (caller, args) => searchSessions(host, caller, args),
     sendMessage: (caller, args) => sendMessage(host, caller, args),
     spawnSession: (caller, args) => spawnSession(host, caller, args),
     listAgents: (caller) => Promise.resolve(listAgents(host, caller)),
@@ -156,6 +158,7 @@ function toServices(host: RunServices): Services {
     acceptMessage: (caller, request) => acceptMessage(host, caller, request),
     waitForRun: (runId, options) => waitForRun(host, { runId, ...options }),
     listAllSessions: (query) => listAllSessions(host, query),
+    searchAllSessions: (query) => searchAllSessions(host, query),
     readChatHistory: (query) => readChatHistory(host, query),
     resetSession: (caller, reset) => resetSession(host, caller, reset),
     deleteSession: (caller, deletion) => deleteSession(host, caller, deletion),

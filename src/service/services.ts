@@ -13,6 +13,9 @@ import type {
   SessionsHistoryArgs,
   SessionsListAnswer,
   SessionsListArgs,
+  SessionsSearchAnswer,
+  SessionsSearchArgs,
+  SessionsSearchPage,
   SessionsSendAnswer,
   SessionsSendArgs,
   SessionsSpawnAnswer,
@@ -299,6 +302,7 @@ export interface Services {
   // as a session
   listSessions(caller: SessionCaller, args: SessionsListArgs): Promise<SessionsListAnswer>;
   readHistory(caller: SessionCaller, args: SessionsHistoryArgs): Promise<SessionsHistoryAnswer>;
+  searchSessions(caller: SessionCaller, args: SessionsSearchArgs): Promise<SessionsSearchAnswer>;
   sendMessage(caller: SessionCaller, args: SessionsSendArgs): Promise<SessionsSendAnswer>;
   spawnSession(caller: SessionCaller, args: SessionsSpawnArgs): Promise<SessionsSpawnAnswer>;
   listAgents(caller: SessionCaller): Promise<AgentsListAnswer>;
@@ -348,6 +352,8 @@ export interface Services {
     hasMore: boolean;
     nextCursor?: string;
   }>;
+  /** Messages of every session that is not deleted. A query that cannot be looked for rejects `invalid_request`. */
+  searchAllSessions(query: SessionsSearchArgs): Promise<SessionsSearchPage>;
   readChatHistory(query: { sessionKey: string; limit?: number; maxChars?: number }): Promise<{
     sessionKey: string;
     sessionId: string;

@@ -16,6 +16,7 @@ export type SessionToolServices = Pick<
   | 'listAgents'
   | 'waitForSessions'
   | 'stopSession'
+  | 'searchSessions'
 >;
 export interface SessionToolCall {
   tool: SessionToolName;
@@ -66,6 +67,8 @@ function dispatch(services: SessionToolServices, call: SessionToolCall): Promise
       return answer(parseToolArgs(tool, args), (parsed) =>
         services.waitForSessions(caller, parsed),
       );
+    case 'sessions_search':
+      return answer(parseToolArgs(tool, args), (parsed) => services.searchSessions(caller, parsed));
     case 'sessions_stop':
       return answer(parseToolArgs(tool, args), (parsed) =>
         services.stopSession(withKeyOf(caller, parsed), parsed),

@@ -9,6 +9,7 @@ import { GatewayError } from '../protocol/errors.ts';
 import { listAgents } from '../service/sessions/list-agents.ts';
 import { listSessions } from '../service/sessions/list-sessions.ts';
 import { readHistory } from '../service/sessions/read-history.ts';
+import { searchSessions } from '../service/sessions/search-sessions.ts';
 import { silentLogger } from '../util/logger.ts';
 import type { SessionToolServices } from './call-session-tool.ts';
 import { createSessionTools } from './create-session-tools.ts';
@@ -34,6 +35,7 @@ function servicesOf(world: SessionWorld, calls: SessionCaller[] = []): SessionTo
     listAgents: (caller) => Promise.resolve(listAgents(world.context, caller)),
     waitForSessions: () => Promise.reject(new Error('not waited here')),
     stopSession: () => Promise.reject(new Error('nothing is stopped here')),
+    searchSessions: (caller, args) => searchSessions(world.context, caller, args),
     sendMessage: (caller) => {
       calls.push(caller);
       return Promise.resolve({ status: 'accepted', runId: 'r' });

@@ -4,6 +4,7 @@ import { defineSessionsDelete } from './sessions-delete.ts';
 import { defineSessionsHistory } from './sessions-history.ts';
 import { defineSessionsList } from './sessions-list.ts';
 import { defineSessionsReset } from './sessions-reset.ts';
+import { defineSessionsSearch } from './sessions-search.ts';
 import { defineSessionsSend } from './sessions-send.ts';
 import { defineSessionsSpawn } from './sessions-spawn.ts';
 import { defineSessionsWindows } from './sessions-windows.ts';
@@ -20,6 +21,7 @@ export function defineSessions(command: Command, io: CliIo): void {
     );
   defineSessionsList(command.command('list'), io);
   defineSessionsHistory(command.command('history'), io);
+  defineSessionsSearch(command.command('search'), io);
   defineSessionsSend(command.command('send'), io);
   defineSessionsSpawn(command.command('spawn'), io);
   defineSessionsReset(command.command('reset'), io);

@@ -5,6 +5,7 @@ import {
   parameterRules,
   sessionsHistoryArgs,
   sessionsListArgs,
+  sessionsSearchArgs,
   sessionsSendArgs,
   sessionsSpawnArgs,
   sessionsStopArgs,
@@ -16,6 +17,7 @@ import type {
   SessionToolName,
   SessionsHistoryArgs,
   SessionsListArgs,
+  SessionsSearchArgs,
   SessionsSendArgs,
   SessionsSpawnArgs,
   SessionsStopArgs,
@@ -32,6 +34,7 @@ export interface SessionToolArgs {
   agents_list: Record<never, never>;
   sessions_wait: SessionsWaitArgs;
   sessions_stop: SessionsStopArgs;
+  sessions_search: SessionsSearchArgs;
 }
 export type ParsedToolArgs<Name extends SessionToolName> =
   | { ok: true; args: SessionToolArgs[Name] }
@@ -45,6 +48,7 @@ const SCHEMAS: { [Name in SessionToolName]: z.ZodObject } = {
   agents_list: agentsListArgs,
   sessions_wait: sessionsWaitArgs,
   sessions_stop: sessionsStopArgs,
+  sessions_search: sessionsSearchArgs,
 };
 
 /** Documented, without support yet: refused by name, never ignored (A3). */

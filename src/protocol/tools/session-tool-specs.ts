@@ -3,6 +3,7 @@ import {
   agentsListArgs,
   sessionsHistoryArgs,
   sessionsListArgs,
+  sessionsSearchArgs,
   sessionsSendArgs,
   sessionsSpawnArgs,
   sessionsStopArgs,
@@ -97,6 +98,16 @@ const TEXTS: Record<SessionToolName, { description: string; parameters: Record<s
         'Stop a run and everything it started. Give one: sessionKey (its current run) or runId.',
       parameters: { sessionKey: 'key or sessionId', runId: '' },
     },
+    sessions_search: {
+      description:
+        'Find messages in the sessions you may see, newest first. All words must be in the message. Read around a hit: sessions_history of its sessionId. Next page: pass nextCursor as cursor.',
+      parameters: {
+        query: 'words, "a phrase", begin*',
+        limit: 'default 20, max 100',
+        cursor: '',
+        sessionKey: 'only this session, archived too',
+      },
+    },
   };
 
 const SCHEMAS: Record<SessionToolName, z.ZodObject> = {
@@ -107,6 +118,7 @@ const SCHEMAS: Record<SessionToolName, z.ZodObject> = {
   agents_list: agentsListArgs,
   sessions_wait: sessionsWaitArgs,
   sessions_stop: sessionsStopArgs,
+  sessions_search: sessionsSearchArgs,
 };
 
 /**

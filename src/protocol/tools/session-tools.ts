@@ -23,12 +23,14 @@ export const SESSION_TOOL_NAMES = [
   'agents_list',
   'sessions_wait',
   'sessions_stop',
+  'sessions_search',
 ] as const;
 export type SessionToolName = (typeof SESSION_TOOL_NAMES)[number];
 
 export const LIST_LIMIT_MAX = 200;
 export const LIST_MESSAGES_MAX = 20;
 export const HISTORY_LIMIT_MAX = 1000;
+export const SEARCH_LIMIT_MAX = 100;
 /** runs that one call may wait for */
 export const WAIT_TARGETS_MAX = 100;
 /** Longest texts that are taken, in characters: of labels, filters, models and idempotency keys; */
@@ -190,6 +192,15 @@ export const sessionsStopArgs = z.strictObject({
   idempotencyKey: optionalName(),
 });
 export type SessionsStopArgs = z.output<typeof sessionsStopArgs>;
+
+/** Arguments of `sessions_search` (A20). */
+export const sessionsSearchArgs = z.strictObject({
+  query: ruled(`a text that is not blank, of at most ${NAME_MAX} characters`, filled(NAME_MAX)),
+  limit: countUpTo(SEARCH_LIMIT_MAX),
+  cursor: optionalName(CURSOR_MAX),
+  sessionKey: optionalName(KEY_MAX),
+});
+export type SessionsSearchArgs = z.output<typeof sessionsSearchArgs>;
 
 /** A call that had no effect: bad arguments or an unknown target (`error`), or a rule that refused it (`forbidden`). */
 export interface ToolRefusal {
@@ -354,3 +365,24 @@ export interface SessionsStopped {
   stopped: string[];
 }
 export type SessionsStopAnswer = SessionsStopped | ToolRefusal;
+
+/** A message that has what was looked for. */
+export interface SearchHitView {
+  /** the caller's own main session is `main` */
+  sessionKey: string;
+  /** the transcript it stands in; `sessions_history` takes it as a sessionKey */
+  sessionId: string;
+  /** place in the transcript */
+  seq: number;
+  role: Message['role'];
+  /** one line of the text around the first word */
+  snippet: string;
+}
+export interface SessionsSearchPage {
+  /** the newest first */
+  hits: SearchHitView[];
+  limitApplied: number;
+  hasMore: boolean;
+  nextCursor?: string;
+}
+export type SessionsSearchAnswer = SessionsSearchPage | ToolRefusal;
