@@ -146,6 +146,11 @@ const HEALED: [title: string, damage: string[], findings: string[]][] = [
     ['spawn-job'],
   ],
   [
+    'a child whose run is gone',
+    ["update spawns set state = 'running', settled_at = null, run_id = 'gone'"],
+    ['spawn-run', 'spawn-job'],
+  ],
+  [
     'a text that nothing sends',
     [
       "update deliveries set state = 'queued' where delivery_id = (select delivery_id from deliveries where state = 'sent' limit 1)",
@@ -222,11 +227,6 @@ const LEFT: [title: string, damage: string, finding: string][] = [
     'unreadable-entries-json',
   ],
   ['a message without its run', `${INPUT}`, 'input-run'],
-  [
-    'a child whose run is gone',
-    "update spawns set state = 'announcing', settled_at = null, run_id = 'gone'",
-    'spawn-run',
-  ],
 ];
 const KEPT = ['sessions', 'windows', 'entries', 'inputs', 'runs'];
 

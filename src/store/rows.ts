@@ -154,7 +154,9 @@ export type RunPurpose =
   | 'exchange_turn'
   | 'exchange_announce'
   | 'task'
-  | 'spawn_announce';
+  | 'spawn_announce'
+  /** the requester passes a child's result on */
+  | 'spawn_relay';
 
 /** One agent turn and its outcome. */
 export interface RunRow {

@@ -276,6 +276,7 @@ export interface InputReads {
 export interface InputWrites extends InputReads {
   insert(row: InputRow): Promise<void>;
   /** `runId`: whose turn took it in, null = no turn did */
+  /** `runId` null: it entered a transcript that no turn will take it into. */
   markAppended(inputId: string, runId: string | null, at: number): Promise<void>;
   /** Its run ended before it began: it never enters a transcript. */
   markDropped(inputId: string): Promise<void>;
@@ -452,6 +453,8 @@ export interface SpawnReads {
   get(childKey: string): Promise<SpawnRow | undefined>;
   /** Children of `requesterKey` that are not settled. */
   unsettledOf(requesterKey: string): Promise<SpawnRow[]>;
+  /** Whether there is one; its task is not read. */
+  hasUnsettled(requesterKey: string): Promise<boolean>;
 }
 export interface SpawnWrites extends SpawnReads {
   insert(row: SpawnRow): Promise<void>;

@@ -84,6 +84,10 @@ export function followUpsContract(open: OpenHarness): void {
           await tx.spawns.update('c2', { state: 'announcing' });
         });
         assert.deepEqual(await unsettled(), ['c2']);
+        const has = (key: string) => store.read((tx) => tx.spawns.hasUnsettled(key));
+        assert.deepEqual([await has('p'), await has('q'), await has('r')], [true, true, false]);
+        await store.write('settle', (tx) => tx.spawns.update('c3', { state: 'settled' }));
+        assert.equal(await has('q'), false);
         assert.deepEqual(
           await store.read((tx) => tx.spawns.get('c1')),
           spawn('c1', { requesterKey: 'p', createdAt: 1, state: 'settled', settledAt: 9 }),

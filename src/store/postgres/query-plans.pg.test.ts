@@ -205,6 +205,7 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ],
   ['search.find, a frequent word', find('common'), /Scan Backward using search_entries_pkey/],
   ['runs.queued', (tx) => tx.runs.queued('key 9', 9), /using runs_queued on/],
+  ['spawns.hasUnsettled', (tx) => tx.spawns.hasUnsettled('key 9'), /using spawns_unsettled on/],
   ['deliveries.ofText', (tx) => tx.deliveries.ofText('text 9'), /using deliveries_text on/],
   ['deliveries.headOfRoute', (tx) => tx.deliveries.headOfRoute('route 50'), /deliveries_open on/],
   ['deliveries.lastOfRoute', (tx) => tx.deliveries.lastOfRoute('route 50'), /deliveries_route on/],

@@ -16,6 +16,15 @@ const UNSETTLED = defineQuery((db, p: { requesterKey: string }) =>
     .where('state', '<>', sql.lit('settled')),
 );
 
+const HAS_UNSETTLED = defineQuery((db, p: { requesterKey: string }) =>
+  db
+    .selectFrom('spawns')
+    .select('child_key')
+    .where('requester_key', '=', p.requesterKey)
+    .where('state', '<>', sql.lit('settled'))
+    .limit(1),
+);
+
 export class SqlSpawns implements SpawnWrites {
   readonly #unit: SqlUnit;
   constructor(unit: SqlUnit) {
@@ -29,6 +38,10 @@ export class SqlSpawns implements SpawnWrites {
   async unsettledOf(requesterKey: string): Promise<SpawnRow[]> {
     const rows = await this.#unit.all(UNSETTLED, { requesterKey });
     return rows.sort((a, b) => a.createdAt - b.createdAt);
+  }
+
+  async hasUnsettled(requesterKey: string): Promise<boolean> {
+    return (await this.#unit.first(HAS_UNSETTLED, { requesterKey })) !== undefined;
   }
 
   insert(row: SpawnRow): Promise<void> {

@@ -265,6 +265,7 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ],
   ['lanes.hold', (tx) => tx.lanes.hold('k'), /PRIMARY KEY/],
   ['spawns.unsettledOf', (tx) => tx.spawns.unsettledOf('k'), /INDEX spawns_unsettled/],
+  ['spawns.hasUnsettled', (tx) => tx.spawns.hasUnsettled('k'), /INDEX spawns_unsettled/],
   [
     'deliveries.byState',
     (tx) => tx.deliveries.byState('queued', 9),

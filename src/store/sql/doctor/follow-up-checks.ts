@@ -54,15 +54,12 @@ function spawnChecks(dialect: DoctorDialect): Check[] {
   return [
     {
       name: 'spawn-run',
-      rule: "a child's run is not there, so that its result can never be announced",
-      find: `select p.child_key, p.run_id from spawns p where p.state <> 'settled'
+      rule: "a child's run is not there; its requester is told that its outcome is unknown",
+      find: `select p.child_key, p.run_id from spawns p where p.state = 'running'
       and not exists (select 1 from runs r where r.run_id = p.run_id)`,
-    },
-    {
-      name: 'spawn-session',
-      rule: 'a child that is not settled has no session, so that its result can never be announced',
-      find: `select p.child_key from spawns p where p.state <> 'settled'
-      and not exists (select 1 from sessions s where s.key = p.child_key)`,
+      heal: ({ child_key: key }) => [
+        statement(`update spawns set state = 'announcing' where child_key = ?`, key),
+      ],
     },
     {
       name: 'spawn-state',
@@ -78,9 +75,10 @@ function spawnChecks(dialect: DoctorDialect): Check[] {
       rule: "a child's announce is due and nothing does it; its job is added again",
       find: `select p.child_key from spawns p where p.state = 'announcing'
       and ${hasNoJob(dialect, 'announce-spawn', 'p.child_key')}
-      and exists (select 1 from runs r where r.run_id = p.run_id)
       and not exists (select 1 from runs r
-        where r.run_id = p.run_id || ':announce' and r.state in ${UNFINISHED})`,
+        where r.run_id in (p.run_id || ':announce', p.run_id || ':relay') and r.state in ${UNFINISHED})
+      and not exists (select 1 from spawns c
+        where c.requester_key = p.child_key and c.state <> 'settled')`,
       heal: ({ child_key: key }, now) => [
         addJob(dialect, { kind: 'announce-spawn', subject: key, now }),
       ],
