@@ -191,8 +191,8 @@ test('[CF4] the refusal names the value and what is accepted, and no secret', ()
   assert.deepEqual(errorsOf({ session: { dmScope: 'per-peer' } }), [
     'session.dmScope: "per-peer" is not supported yet; leave it out or use "main"',
   ]);
-  assert.deepEqual(errorsOf({ agents: { defaults: { subagents: { maxSpawnDepth: 2 } } } }), [
-    'agents.defaults.subagents.maxSpawnDepth: 2 is not supported yet; leave it out or use 1',
+  assert.deepEqual(errorsOf({ agents: { defaults: { sandbox: { mode: 'all' } } } }), [
+    'agents.defaults.sandbox.mode: "all" is not supported yet; leave it out or use "off"',
   ]);
   assert.deepEqual(errorsOf({ hooks: { token: 'hunter2' } }), [
     'hooks.token: is not supported yet; leave it out',

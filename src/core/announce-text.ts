@@ -48,12 +48,12 @@ export function announceParts(input: AnnounceInput): {
   const announced = visibleText(input.announceReply ?? '').text;
   const own = [...(input.notes ?? [])];
   if (final.trim() === '') {
-    const tool = visibleText(input.newestToolResult ?? '').text.trim();
+    const tool = readSections(visibleText(input.newestToolResult ?? '').text);
     const said = readSections(announced);
     return {
       status: input.status,
-      result: tool === '' ? NOT_AVAILABLE : tool,
-      notes: joinNotes([said.result, said.notes, ...own, NO_TEXT_NOTE]),
+      result: tool.result || NOT_AVAILABLE,
+      notes: joinNotes([said.result, said.notes, tool.notes, ...own, NO_TEXT_NOTE]),
     };
   }
   const said = readSections(announced);

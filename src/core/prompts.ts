@@ -80,6 +80,26 @@ export function spawnAnnouncePrompt(context: {
   ].join('\n');
 }
 
+/** Returns the context of the turn in which a requester passes its child's result on (A18). */
+export function relayContext(context: {
+  childKey: string;
+  label: string | null;
+  /** undefined = the requester is a sub-agent itself, and its words stand in for its own result */
+  channel: string | undefined;
+}): string {
+  const label = context.label === null ? '' : ` "${oneLine(context.label)}"`;
+  const use =
+    context.channel === undefined
+      ? 'What you answer now replaces your final reply; go on with your task if there is more to do.'
+      : `What you answer now is posted to your ${context.channel} chat. Answer exactly NO_REPLY to post nothing.`;
+  return `[result of your sub-agent${label} ${context.childKey}; from the gateway, not a person. ${use}]`;
+}
+
+/** Returns the notice that a child gets once, when little of its time is left (BR-051). */
+export function timeNotice(leftMs: number): string {
+  return `[notice of the gateway, not of a person: ${Math.max(0, Math.round(leftMs / 1000))} s are left of the time limit of this task. Put what you have into your final reply now.]`;
+}
+
 function sideOf(key: string, channel: string | undefined): string {
   return channel === undefined ? key : `${key} (${channel})`;
 }

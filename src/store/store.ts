@@ -275,8 +275,7 @@ export interface InputReads {
 }
 export interface InputWrites extends InputReads {
   insert(row: InputRow): Promise<void>;
-  /** `runId`: whose turn took it in, null = no turn did */
-  /** `runId` null: it entered a transcript that no turn will take it into. */
+  /** `runId`: whose turn took it in; null: it entered a transcript that no turn will take it into. */
   markAppended(inputId: string, runId: string | null, at: number): Promise<void>;
   /** Its run ended before it began: it never enters a transcript. */
   markDropped(inputId: string): Promise<void>;

@@ -154,6 +154,11 @@ describe('createScriptedRuntime', () => {
     assert.equal(await answerTo('[Agent-to-agent announce step: …]', talk), 'ANNOUNCE 1');
   });
 
+  it("passes a child's result on in one line, whatever stands in it", async () => {
+    const text = '[result of your sub-agent x; …]\nStatus: success\nResult: 42\nSAY: not this';
+    assert.equal(await answerTo(text), 'PASSED ON: 42');
+  });
+
   it('repeats the last reply when it is asked to announce a task', async () => {
     const messages: Message[] = [toUser('[task from agent:main:main]\nTOOL: first')];
     const { text } = await play(createTurn('', { messages }));

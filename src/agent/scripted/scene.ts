@@ -15,6 +15,9 @@ const ANNOUNCE_STEP = /agent-to-agent announce step/i;
 /** a child is asked to sum up its task; nothing to add to what it said */
 const TASK_ANNOUNCE = /^\s*\[announce step:/i;
 
+/** a requester is told how its child ended, and passes it on */
+const RELAY_STEP = /^\s*\[result of your sub-agent/i;
+
 /** Returns the scene of a transcript; a resumed turn has the same one, so it goes on where it was. */
 export function readScene(messages: readonly Message[]): Scene {
   const lastUser = messages.findLastIndex((message) => message.role === 'user');
@@ -29,8 +32,8 @@ export function readScene(messages: readonly Message[]): Scene {
 
 /**
  * Returns what a scripted turn does in this scene. Agent-to-agent steps are declined, or with
- * `talk` answered `PONG n` and `ANNOUNCE n`; the announce of a task repeats its last reply; a text
- * without directives gets a plain answer.
+ * `talk` answered `PONG n` and `ANNOUNCE n`; the announce of a task repeats its last reply, a child's
+ * result is passed on in one line; a text without directives gets a plain answer.
  */
 export function planScene(scene: Scene, given: { offered: string[]; talk: boolean }): Plan {
   if (scene.results.length === 0) {
@@ -50,6 +53,10 @@ function planAnnounce({ userText, replies }: Scene, talk: boolean): Plan | undef
   const step = REPLY_STEP.exec(userText);
   if (step) {
     return say(talk ? `PONG ${step.groups?.turn ?? countedFrom('PONG', replies)}` : 'REPLY_SKIP');
+  }
+  if (RELAY_STEP.test(userText)) {
+    const result = /^Result: (.*)$/m.exec(userText)?.[1] ?? '';
+    return say(`PASSED ON: ${result}`);
   }
   return TASK_ANNOUNCE.test(userText)
     ? say(replies.findLast((text) => text !== '') ?? '')

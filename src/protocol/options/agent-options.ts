@@ -153,9 +153,9 @@ export const agentOptions = section({
       model: option(modelChoice(), 'Model of sub-agents. Default: the caller’s.'),
       thinking: option(thinking(), 'Thinking level of sub-agents. Default: the caller’s.'),
       maxConcurrent: option(z.int().min(1).default(8), 'Runs of sub-agents at a time; more wait.'),
-      maxSpawnDepth: later(
+      maxSpawnDepth: option(
         z.int().min(1).max(5).default(1),
-        'How deep sub-agents may nest; 1 = a sub-agent never spawns.',
+        'How deep sub-agents may nest, 1 to 5; 1 = a sub-agent never spawns.',
       ),
       maxChildrenPerAgent: option(
         z.int().min(1).max(20).default(5),
@@ -170,10 +170,9 @@ export const agentOptions = section({
         'Whether `sessions_spawn` must name an agent.',
       ),
       announce: section({
-        mode: later(
+        mode: option(
           z.enum(ANNOUNCE_MODES).default('post'),
-          'How a child’s outcome reaches its requester: `post` or `template` (`relay` and `silent` later).',
-          { alsoAccepted: ['template'] },
+          'How a child’s outcome reaches its requester: `post` sums it up for its chat, `template` posts the child’s last text without a further model call, `relay` gives the requester a turn whose reply is posted, `silent` leaves it in the requester’s transcript.',
         ),
       }),
     }),

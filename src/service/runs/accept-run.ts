@@ -76,11 +76,11 @@ export async function acceptNote(
     inputId: string;
     kind: 'note' | 'announce' | 'summary';
   },
-): Promise<void> {
+): Promise<InputRow> {
   const seq = await tx.lanes.nextSeq(note.sessionKey);
-  await tx.inputs.insert(
-    toInputRow({ ...note, runId: note.inputId }, { seq, now: tx.now, runId: null }),
-  );
+  const row = toInputRow({ ...note, runId: note.inputId }, { seq, now: tx.now, runId: null });
+  await tx.inputs.insert(row);
+  return row;
 }
 
 /** True for an input that has no turn of its own. */

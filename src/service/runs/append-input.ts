@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { parseStoredObject } from '../../core/stored-message.ts';
 import type { Provenance, UserMessage } from '../../protocol/message.ts';
-import type { InputRow, RunRow } from '../../store/rows.ts';
+import type { InputRow, RunRow, SessionRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import type { ServiceContext } from '../context.ts';
@@ -18,7 +18,34 @@ export async function appendInput(
   context: ServiceContext,
   { input, run }: { input: InputRow; run: InputPlace },
 ): Promise<UserMessage> {
-  const provenance = provenanceOf(context, { input, run });
+  const sessionId = must(run.sessionId, `run ${run.runId} is not claimed`);
+  return appendTo(tx, context, { input, runId: run.runId, sessionId, hops: run.hops });
+}
+
+/**
+ * Appends a note to the transcript of a session that will take no turn, as it is archived. A lane that
+ * is at work all the same keeps it for its next turn: nobody else appends to its transcript.
+ */
+export async function appendNote(
+  tx: WriteTx,
+  context: ServiceContext,
+  { input, session }: { input: InputRow; session: SessionRow },
+): Promise<void> {
+  const lane = await tx.lanes.hold(session.key);
+  if (lane !== undefined && (lane.owner !== null || lane.pending > 0)) return;
+  const { sessionId } = session;
+  await appendTo(tx, context, { input, runId: null, sessionId, hops: 1 });
+  await tx.inputs.markAppended(input.inputId, null, tx.now);
+  tx.signal({ type: 'session', sessionKey: session.key });
+}
+
+async function appendTo(
+  tx: WriteTx,
+  context: ServiceContext,
+  place: { input: InputRow; runId: string | null; sessionId: string; hops: number },
+): Promise<UserMessage> {
+  const { input, runId, sessionId } = place;
+  const provenance = provenanceOf(context, place);
   const message: UserMessage = {
     role: 'user',
     content: [{ type: 'text', text: input.text }],
@@ -26,11 +53,11 @@ export async function appendInput(
     ...(provenance === undefined ? {} : { provenance }),
   };
   await tx.entries.append({
-    sessionId: must(run.sessionId, `run ${run.runId} is not claimed`),
+    sessionId,
     entryId: randomUUID(),
     type: 'message',
     role: 'user',
-    runId: run.runId,
+    runId,
     json: JSON.stringify(message),
     createdAt: tx.now,
   });
@@ -40,13 +67,13 @@ export async function appendInput(
 /** A routed message whose provenance cannot be read must not pass for a person's: the row names its source. */
 function provenanceOf(
   context: ServiceContext,
-  { input, run }: { input: InputRow; run: InputPlace },
+  { input, hops }: { input: InputRow; hops: number },
 ): Provenance | undefined {
   if (input.provenanceJson === null) return undefined;
   const stored = parseStoredObject(input.provenanceJson) as Provenance | undefined;
   if (typeof stored?.sourceSessionKey === 'string') return stored;
   unreadableReporter(context)({ column: 'inputs.provenance_json', id: input.inputId });
-  const { rootRunId, hops } = run;
+  const { rootRunId } = input;
   const sourceSessionKey = input.sourceKey ?? 'unknown';
   return { kind: 'inter_session', sourceSessionKey, sourceTool: 'unknown', rootRunId, hops };
 }

@@ -9,6 +9,7 @@ import {
   exchangeAnnouncePrompt,
   exchangeTurnContext,
   primaryContext,
+  relayContext,
   spawnAnnouncePrompt,
   taskContext,
 } from '../../core/prompts.ts';
@@ -22,6 +23,7 @@ import { must } from '../../util/assert.ts';
 import type { RunOptions } from './accept-run.ts';
 import type { ClaimedRun } from './claim-run.ts';
 import type { RunContext } from '../context.ts';
+import { lastWorkOf } from '../spawn/last-work.ts';
 import { type OnUnreadable, unreadableReporter } from '../unreadable-rows.ts';
 
 export interface BuiltTurn {
@@ -148,6 +150,7 @@ async function ownPromptOf(tx: ReadTx, run: RunRow): Promise<OwnPrompt> {
       return primaryPrompt(tx, run);
     case 'task':
     case 'spawn_announce':
+    case 'spawn_relay':
       return spawnPrompt(tx, run);
     case 'exchange_turn':
     case 'exchange_announce':
@@ -174,14 +177,25 @@ async function spawnPrompt(tx: ReadTx, run: RunRow): Promise<OwnPrompt> {
   const { requesterKey, label } = spawn;
   if (run.purpose === 'task')
     return { runId: run.runId, prefix: taskContext({ requesterKey, label }) };
+  if (run.purpose === 'spawn_relay') {
+    const channel = run.deliver ? channelOfRoute(run) : undefined;
+    const { childKey } = spawn;
+    return { runId: run.runId, prefix: relayContext({ childKey, label, channel }) };
+  }
   const task = must(await tx.runs.get(spawn.runId), `child ${spawn.childKey} has no run`);
   const replace = spawnAnnouncePrompt({
     requesterKey,
-    channel: await channelNameOf(tx, requesterKey),
+    // a sub-agent has no chat, it has that of its root in its row
+    channel: isSubagentKey(requesterKey) ? undefined : await channelNameOf(tx, requesterKey),
     task: spawn.task,
-    reply: task.reply ?? '',
+    reply: (await lastWorkOf(tx, { spawn, task })).reply ?? '',
   });
   return { runId: run.runId, replace };
+}
+
+function channelOfRoute({ routeJson }: RunRow): string {
+  const channel = routeJson === null ? undefined : parseStoredObject(routeJson)?.['channel'];
+  return typeof channel === 'string' ? channel : 'chat';
 }
 
 async function exchangePrompt(tx: ReadTx, run: RunRow): Promise<OwnPrompt> {

@@ -17,6 +17,7 @@ import { followExchange } from '../exchange/follow-exchange.ts';
 import { restartArchiveClock } from '../archive/archive-clock.ts';
 import { followSpawn } from '../spawn/follow-spawn.ts';
 import { putOutgoing, routeOf, storedRoute } from '../delivery/outbox.ts';
+import { endLostRun, partsOf } from './end-lost-run.ts';
 import { endMerged } from './merge-runs.ts';
 import { bookCalls, contextTokensAfter } from '../usage/book-calls.ts';
 import type { UnbookedCalls } from '../usage/call-ledger.ts';
@@ -49,6 +50,8 @@ export function closeRun(
   const { fence } = claimed;
   return context.store.write('close-run', async (tx) => {
     const lane = await tx.lanes.lock(fence);
+    const lost = await closeLost(tx, claimed, await readyAfter(tx, lane));
+    if (lost !== undefined) return lost;
     const run = await writeOutcome(tx, context, { claimed, end });
     const merged = await endMerged(tx, run);
     await tx.lanes.release(fence, await readyAfter(tx, lane));
@@ -72,6 +75,25 @@ export function closeRun(
       merged: merged.map((each, at) => ({ run: each, delivered: others[at] ?? false })),
     };
   });
+}
+
+/** A session that was taken away while its run went on must not keep the run open (BR-078). */
+async function closeLost(
+  tx: WriteTx,
+  { run: { runId }, fence }: ClaimedRun,
+  readyAt: number,
+): Promise<ClosedRun | undefined> {
+  const before = must(await tx.runs.get(runId), `run ${runId} vanished`);
+  const parts = await partsOf(tx, before);
+  if ('session' in parts) return undefined;
+  const [run, ...merged] = await endLostRun(tx, { run: before, loss: parts.loss });
+  await tx.lanes.release(fence, readyAt);
+  return {
+    run: run ?? before,
+    reply: '',
+    delivered: false,
+    merged: merged.map((each) => ({ run: each, delivered: false })),
+  };
 }
 
 /** Messages that are collected wait until nobody has said more for a while (B12). */

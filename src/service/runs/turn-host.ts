@@ -22,6 +22,7 @@ import { steerInto } from './merge-runs.ts';
 import { bookCalls } from '../usage/book-calls.ts';
 import type { CallLedger } from '../usage/call-ledger.ts';
 import { tellMerged } from './tell-merged.ts';
+import { warnOfLimit } from '../spawn/warn-of-limit.ts';
 import { unreadableReporter } from '../unreadable-rows.ts';
 import { briefly } from '../../util/briefly.ts';
 
@@ -240,10 +241,12 @@ async function appendResults(
     for (const result of results) await appendMessage(tx, claimed, result);
     await tx.runs.update(active.runId, { attempts: 0 });
     await tx.sessions.update(claimed.run.sessionKey, { updatedAt: tx.now });
-    return lane.pending > 1 ? steerInto(tx, context, claimed.run) : undefined;
+    const noticed = await warnOfLimit(tx, context, claimed.run);
+    const waiting = lane.pending > 1 ? await steerInto(tx, context, claimed.run) : undefined;
+    return { messages: [...noticed, ...(waiting?.messages ?? [])], merged: waiting?.merged ?? [] };
   });
-  tellMerged(context, steered?.merged ?? []);
-  return steered?.messages ?? [];
+  tellMerged(context, steered.merged);
+  return steered.messages;
 }
 
 async function appendMessage(

@@ -1,12 +1,10 @@
 /** `sessions_spawn`: a task in a session of its own, answered at once; the result is announced later (A16, B7). */
 import { randomUUID } from 'node:crypto';
-import { type AgentSettings, findAgent, spawnTargets } from '../../core/agents.ts';
 import type { SessionCaller } from '../../core/caller.ts';
-import { channelOf, isSubagentKey, normaliseAgentId } from '../../core/keys.ts';
-import { formatModel, modelForSpawn, modelOfSession, thinkingForSpawn } from '../../core/models.ts';
+import { childTitle } from '../../core/child-title.ts';
+import { channelOf } from '../../core/keys.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { SessionsSpawnAnswer, SessionsSpawnArgs } from '../../protocol/tools/session-tools.ts';
-import type { ThinkingLevel } from '../../protocol/words.ts';
 import type { SessionRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
@@ -15,13 +13,7 @@ import type { RunContext, RunServices } from '../context.ts';
 import { lockCaller } from '../runs/lock-caller.ts';
 import { isChatRoute, routeOf } from '../delivery/outbox.ts';
 import { newSessionRow } from '../sessions/session-rows.ts';
-
-/** What a spawn was checked to be; nothing of it is written yet. */
-interface SpawnPlan {
-  agent: AgentSettings;
-  model: string;
-  thinking: ThinkingLevel;
-}
+import { planSpawn, type SpawnPlan } from './plan-spawn.ts';
 
 /** Checks in the order of B7.3 and writes the child in the same transaction: a refused spawn leaves nothing. */
 export function spawnSession(
@@ -50,56 +42,6 @@ export function spawnSession(
   });
 }
 
-async function planSpawn(
-  tx: WriteTx,
-  config: Config,
-  {
-    caller,
-    requester,
-    args,
-  }: { caller: SessionCaller; requester: SessionRow; args: SessionsSpawnArgs },
-): Promise<SpawnPlan | Extract<SessionsSpawnAnswer, { error: string }>> {
-  const { maxChildrenPerAgent, requireAgentId: requireByDefault } =
-    config.agents.defaults.subagents;
-  if (isSubagentKey(caller.sessionKey)) {
-    return forbid(
-      'a sub-agent may not spawn sub-agents (agents.defaults.subagents.maxSpawnDepth is 1); do the work here or report back',
-    );
-  }
-  const active = await tx.sessions.countActiveChildren(caller.sessionKey);
-  if (active >= maxChildrenPerAgent) {
-    return forbid(
-      `${active} sub-agents of this session are active, agents.defaults.subagents.maxChildrenPerAgent is ${maxChildrenPerAgent}; wait for one to end`,
-    );
-  }
-  const own = findAgent(config, caller.agentId);
-  if (args.agentId === undefined && (own?.subagents.requireAgentId ?? requireByDefault)) {
-    return forbid('agentId is required here (subagents.requireAgentId); agents_list shows which');
-  }
-  const agentId = normaliseAgentId(args.agentId ?? caller.agentId);
-  const targets = spawnTargets(config, caller.agentId);
-  const agent = targets.ids.includes(agentId) ? findAgent(config, agentId) : undefined;
-  if (agent === undefined) {
-    return forbid(
-      `agent ${agentId} may not be spawned from here (agents.list[].subagents.allowAgents of ${caller.agentId}); allowed: ${targets.ids.join(', ') || 'none'}`,
-    );
-  }
-  const choice = {
-    agent,
-    param: args.model,
-    caller: modelOfSession(config, own, requester.model),
-  };
-  const model = modelForSpawn(config, choice);
-  if (!model.ok) return { status: 'error', error: model.error };
-  const callerThinking = requester.thinkingLevel ?? own?.thinking ?? 'off';
-  const thinking = thinkingForSpawn(config, {
-    agent,
-    param: args.thinking,
-    caller: callerThinking,
-  });
-  return { agent, model: formatModel(model.model), thinking };
-}
-
 async function writeSpawn(
   tx: WriteTx,
   context: RunContext,
@@ -124,15 +66,14 @@ async function writeSpawn(
   const rootRunId = caller.run?.rootRunId ?? runId;
   const hops = (caller.run?.hops ?? 0) + 1;
   const route = routeOf(requester);
-  const label = args.label ?? null;
-  await tx.sessions.insert(childRow(config, { tx, childKey, requester, plan, label }));
+  await tx.sessions.insert(childRow(config, { tx, childKey, requester, plan, args }));
   await tx.spawns.insert({
     childKey,
     runId,
     requesterKey: requester.key,
     requesterRunId: caller.run?.runId ?? null,
     task: args.task,
-    label,
+    label: args.label ?? null,
     cleanup: args.cleanup ?? 'keep',
     announceMode: announce.mode,
     archiveAfterMinutes,
@@ -176,20 +117,21 @@ function childRow(
     childKey,
     requester,
     plan,
-    label,
+    args,
   }: {
     tx: WriteTx;
     childKey: string;
     requester: SessionRow;
     plan: SpawnPlan;
-    label: string | null;
+    args: SessionsSpawnArgs;
   },
 ): SessionRow {
   return newSessionRow(config, {
     key: childKey,
     agentId: plan.agent.id,
     now: tx.now,
-    label,
+    label: args.label ?? null,
+    displayName: args.label ?? childTitle(args.task),
     model: plan.model,
     thinkingLevel: plan.thinking,
     spawnedBy: requester.key,
@@ -243,8 +185,4 @@ function keyOf(caller: SessionCaller, args: SessionsSpawnArgs): IdempotencyKey |
     key,
     contentHash: contentHashOf(content),
   };
-}
-
-function forbid(error: string): { status: 'forbidden'; error: string } {
-  return { status: 'forbidden', error };
 }
