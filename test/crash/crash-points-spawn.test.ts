@@ -5,7 +5,15 @@ import { type CrashRun, prepareCrashRun } from './crash-run.ts';
 import { killsOf } from './crash-table.ts';
 
 /** in files of their own */
-const OTHERS: ReadonlySet<string> = new Set(['send', 'collect', 'steer', 'interrupt', 'overflow']);
+const OTHERS: ReadonlySet<string> = new Set([
+  'send',
+  'collect',
+  'steer',
+  'interrupt',
+  'overflow',
+  'relay',
+  'nested',
+]);
 
 let crashes: CrashRun;
 before(async () => {

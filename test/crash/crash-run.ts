@@ -65,11 +65,29 @@ async function undisturbed(
   t: TestContext,
   { template, scenario }: { template: string; scenario: Scenario },
 ): Promise<Story> {
-  const stateDir = makeStateDir(t, { copyOf: template });
+  const stateDir = makeScenarioDir(t, { template, scenario });
   const gateway = await openGateway(t, stateDir);
   await playToTheEnd(gateway, scenario);
   await gateway.close();
   return readStory(databaseOf(stateDir));
+}
+
+function makeScenarioDir(
+  t: TestContext,
+  { template, scenario }: { template: string; scenario: Scenario },
+): string {
+  const stateDir = makeStateDir(t, { copyOf: template });
+  const { subagents } = scenario;
+  if (subagents !== undefined) {
+    const config = { ...CRASH_CONFIG, agents: withSubagents(subagents) };
+    writeFileSync(join(stateDir, 'trunkline.json'), JSON.stringify(config));
+  }
+  return stateDir;
+}
+
+function withSubagents(subagents: Record<string, unknown>): Record<string, unknown> {
+  const { agents } = CRASH_CONFIG as { agents?: { defaults?: Record<string, unknown> } };
+  return { ...agents, defaults: { ...agents?.defaults, subagents } };
 }
 
 interface Kill {
@@ -82,7 +100,7 @@ interface Kill {
 async function killAndGoOn(t: TestContext, kill: Kill): Promise<void> {
   const { step, when } = kill;
   const scenario = SCENARIOS[step.scenario];
-  const stateDir = makeStateDir(t, { copyOf: kill.template });
+  const stateDir = makeScenarioDir(t, { template: kill.template, scenario });
   const answer = await killAt(t, { ...kill, stateDir });
   await assertWhole(databaseOf(stateDir));
 

@@ -16,13 +16,17 @@ export type ScenarioName =
   | 'overflow'
   | 'cleanup'
   | 'reset'
-  | 'delete';
+  | 'delete'
+  | 'relay'
+  | 'nested';
 
 export interface Scenario {
   /** Asks for it; again with the same key it is the same job. */
   ask(client: GatewayClient): Promise<{ runId?: string }>;
   /** what `agent.wait` says in the end; absent where there is no run */
   outcome?: { status: string; reply?: string };
+  /** on top of the configuration of all */
+  subagents?: Record<string, unknown>;
   /** texts and counts differ with the moment of the crash */
   hasLooseText?: boolean;
 }
@@ -190,6 +194,21 @@ export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
       });
       return { runId: String(runId) };
     },
+  },
+  relay: {
+    ask: chatSend(
+      `${callTools(['sessions_spawn', { task: 'SLEEP: 300\nSAY: child done' }])}\nSAY: spawned`,
+    ),
+    subagents: { announce: { mode: 'relay' } },
+    outcome: { status: 'ok', reply: 'spawned' },
+  },
+  nested: {
+    ask: chatSend(
+      // Each sleeps, so that the one above it has always ended first.
+      `${callTools(['sessions_spawn', { task: `SLEEP: 300\n${callTools(['sessions_spawn', { task: 'SLEEP: 500\nSAY: child done' }])}\nSAY: parent done` }])}\nSAY: spawned`,
+    ),
+    subagents: { maxSpawnDepth: 2 },
+    outcome: { status: 'ok', reply: 'spawned' },
   },
 };
 

@@ -157,15 +157,20 @@ function toExchangeLine(row: Row): string {
 }
 
 function transcriptsOf(all: All): Record<string, string[]> {
-  const transcripts: Record<string, string[]> = {};
+  const bySession = new Map<string, string[]>();
   const entries = all(`select entries.json, windows.session_key, runs.purpose from entries
     join windows on windows.session_id = entries.session_id
     left join runs on runs.run_id = entries.run_id
     order by windows.session_key, windows.started_at, entries.seq`);
   for (const { json, session_key: key, purpose } of entries) {
-    const lines = (transcripts[mask(String(key))] ??= []);
+    const lines = bySession.get(String(key)) ?? [];
+    bySession.set(String(key), lines);
     lines.push(mask(`${purpose} ${toLine(JSON.parse(String(json)) as Message)}`));
   }
+  // children have one name once their ids are taken out: they stand in the order of what they say
+  const sorted = [...bySession].toSorted(([, a], [, b]) => (a.join() < b.join() ? -1 : 1));
+  const transcripts: Record<string, string[]> = {};
+  for (const [key, lines] of sorted) (transcripts[mask(key)] ??= []).push(...lines);
   return transcripts;
 }
 
