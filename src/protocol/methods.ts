@@ -57,8 +57,6 @@ export const METHOD_NAMES = Object.keys(METHODS) as MethodName[];
 /** Documented methods whose support is not there yet: refused by name (A3). */
 export const LATER_METHODS: readonly string[] = [
   'system-presence system-event wake poll policy.explain models.list logs.tail',
-  'sessions.preview sessions.resolve sessions.reset sessions.delete sessions.create sessions.get',
-  'system-presence system-event wake send poll policy.explain models.list logs.tail',
   'sessions.preview sessions.resolve sessions.create sessions.get',
   'sessions.compact sessions.abort sessions.steer sessions.send',
   'sessions.subscribe sessions.unsubscribe',

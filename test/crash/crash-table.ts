@@ -517,6 +517,9 @@ export const CRASH_STEPS: readonly CrashStep[] = [
     step: 'the next look at what is old is planned',
     before: 'the due job, nothing left to purge',
     after: 'the job, due in an hour',
+    repairedBy: JOB,
+  },
+  {
     unit: 'announce-spawn',
     nth: 2,
     scenario: 'relay',
