@@ -10,6 +10,8 @@ import { type Life, toLife } from './kill-world.ts';
 type Row = Record<string, unknown>;
 
 export interface PostgresWorld {
+  /** address of the database */
+  database: string;
   model: FakeModel;
   /** Starts one more gateway, with a state directory of its own. */
   start(options?: { crash?: string; chat?: string }): Promise<Life>;
@@ -29,15 +31,16 @@ const LONGEST_LIFE_MS = 150_000;
 
 let databases = 0;
 
-/** Makes an empty database whose gateways have the agents main and scout. */
+/** Makes an empty database whose gateways have the agents main and scout, with these settings beside the usual ones. */
 export async function makePostgresWorld(
   t: TestContext,
   server: PostgresServer,
+  settings: Record<string, unknown> = {},
 ): Promise<PostgresWorld> {
   const model = await startFakeModel();
   t.after(() => model.close());
   const provider = { baseUrl: `${model.url}/v1`, apiKey: 'k', models: [{ id: 'fake-1' }] };
-  const config = { ...CRASH_CONFIG, models: { providers: { fake: provider } } };
+  const config = { ...CRASH_CONFIG, models: { providers: { fake: provider } }, ...settings };
   const database = await server.createDatabase(`world-${(databases += 1)}`);
   const query = (sql: string): Promise<Row[]> => server.query(database, sql);
   const becomes = async (sql: string, value: unknown): Promise<void> => {
@@ -51,6 +54,7 @@ export async function makePostgresWorld(
     }
   };
   return {
+    database,
     model,
     query,
     becomes,
