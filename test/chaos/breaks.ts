@@ -2,12 +2,20 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChannelAdapter } from '../../src/channels/channel.ts';
-import type { Store, WriteTx } from '../../src/store/store.ts';
+import type { LaneFence, LaneWrites, Store, WriteTx } from '../../src/store/store.ts';
+import { must } from '../../src/util/assert.ts';
+import { replacing } from './replacing.ts';
 
-export const BREAKS = ['ack-before-commit', 'drop-followup', 'double-send'] as const;
+export const BREAKS = [
+  'ack-before-commit',
+  'drop-followup',
+  'double-send',
+  'no-fence',
+  'stale-epoch',
+] as const;
 export type Break = (typeof BREAKS)[number];
-/** need two gateways on one database */
-export const POSTGRES_BREAKS = ['no-fence', 'stale-epoch'] as const;
+/** need two gateways on one database, of which one is paused */
+export const POSTGRES_BREAKS: ReadonlySet<Break> = new Set<Break>(['no-fence', 'stale-epoch']);
 
 /** How long an acceptance that was answered already is kept from its commit. */
 const COMMIT_DELAY_MS = 250;
@@ -18,6 +26,8 @@ const DROPPED_FOLLOW_UP = 5;
 export function breakStore(store: Store, broken: Break | undefined): Store {
   if (broken === 'ack-before-commit') return replacing(store, { write: ackBeforeCommit(store) });
   if (broken === 'drop-followup') return replacing(store, { write: dropFollowUps(store) });
+  if (broken === 'no-fence') return withLanes(store, withoutFence);
+  if (broken === 'stale-epoch') return withLanes(store, withStaleEpoch);
   return store;
 }
 
@@ -64,12 +74,45 @@ function dropFollowUps(store: Store): Store['write'] {
     });
 }
 
-/** Returns the object with some members replaced; the others go on working on the object itself. */
-function replacing<T extends object>(whole: T, members: Partial<T>): T {
-  return new Proxy(whole, {
-    get: (target, name: string & keyof T) => {
-      const member = members[name] ?? target[name];
-      return typeof member === 'function' ? (member.bind(target) as unknown) : member;
-    },
+function withLanes(store: Store, wrap: (lanes: LaneWrites) => LaneWrites): Store {
+  return replacing(store, {
+    write: (unit, fn) => store.write(unit, (tx) => fn(replacing(tx, { lanes: wrap(tx.lanes) }))),
+  });
+}
+
+/** Whoever writes to a lane may, whoever owns it. */
+function withoutFence(lanes: LaneWrites): LaneWrites {
+  const present = async (fence: LaneFence): Promise<LaneFence> => {
+    const { owner, epoch } = must(await lanes.get(fence.sessionKey), 'lane');
+    return { ...fence, owner: owner ?? '', epoch };
+  };
+  const unfenced = withFence(lanes, present);
+  const ignore = (): void => {};
+  return replacing(unfenced, {
+    lock: async ({ sessionKey }) => must(await lanes.hold(sessionKey), 'lane'),
+    // of a lane that nobody owns there is nothing to change
+    setCurrent: (...args) => unfenced.setCurrent(...args).catch(ignore),
+    setState: (...args) => unfenced.setState(...args).catch(ignore),
+    release: (...args) => unfenced.release(...args).catch(ignore),
+  });
+}
+
+/** An owner may write to its lane at any of its claims, as if a claim did not raise the epoch. */
+function withStaleEpoch(lanes: LaneWrites): LaneWrites {
+  return withFence(lanes, async (fence) => {
+    const lane = await lanes.get(fence.sessionKey);
+    return lane?.owner === fence.owner ? { ...fence, epoch: lane.epoch } : fence;
+  });
+}
+
+function withFence(
+  lanes: LaneWrites,
+  toFence: (fence: LaneFence) => Promise<LaneFence>,
+): LaneWrites {
+  return replacing(lanes, {
+    lock: async (fence) => lanes.lock(await toFence(fence)),
+    setCurrent: async (fence, ...rest) => lanes.setCurrent(await toFence(fence), ...rest),
+    setState: async (fence, state) => lanes.setState(await toFence(fence), state),
+    release: async (fence, readyAt) => lanes.release(await toFence(fence), readyAt),
   });
 }

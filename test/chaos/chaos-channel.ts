@@ -43,7 +43,12 @@ async function take(part: Handed, response: ServerResponse): Promise<void> {
   await delay(random.chance(0.3) ? random.between(50, 250) : 0);
   const isShown = failed !== 'before' && !(part.channel === 'keyed' && shown.has(keyOf(part)));
   if (isShown) shown.add(keyOf(part));
-  writeLedger(ledger, { ...part, isShown, ...(failed === undefined ? {} : { failed }) });
+  writeLedger(ledger, {
+    ...part,
+    isShown,
+    ...(failed === undefined ? {} : { failed }),
+    ...(response.socket?.destroyed === true ? { isCut: true } : {}),
+  });
   // What was shown is shown, whether or not the sender lives to hear of it.
   if (failed === 'during') return void response.destroy();
   response.writeHead(failed === undefined ? 200 : failed === 'before' ? 503 : 500).end();

@@ -11,10 +11,8 @@ export interface ChildProgram<Ready> {
   begin(): void;
   /** where it is; rejects with its log when it ends before it says so */
   ready: Promise<Ready>;
-  /** resolves when it is gone */
-  exited: Promise<void>;
-  /** Ends it with this signal, SIGKILL by default, and resolves when it is gone. */
-  end(signal?: NodeJS.Signals): Promise<void>;
+  /** Ends it with this signal, SIGKILL by default, and resolves with its exit code when it is gone. */
+  end(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 const LOADED = 'loaded';
@@ -37,7 +35,7 @@ export function startChildProgram<Ready>(
   });
   // A process that was killed with bytes under way breaks the pipe; that is no news.
   child.stdin.on('error', () => {});
-  const exited = once(child, 'close').then(() => {});
+  const exited = once(child, 'close').then(() => child.exitCode);
   const [loaded, told] = [Promise.withResolvers<void>(), Promise.withResolvers<Ready>()];
   createInterface(child.stdout).on('line', (line) => {
     if (line === LOADED) loaded.resolve();
@@ -53,7 +51,6 @@ export function startChildProgram<Ready>(
     loaded: loaded.promise,
     begin: () => void child.stdin.write('begin\n'),
     ready: told.promise,
-    exited,
     end: (signal = 'SIGKILL') => {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
       return exited;

@@ -4,14 +4,15 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { AGENTS, type Desk, type Job, makeJob } from './jobs.ts';
+import { AGENTS, type Desk, type Job, makeJob, queueSettings } from './jobs.ts';
 import { writeLedger } from './ledger.ts';
 import { markOf } from './marks.ts';
 import { createPatientCaller, type GatewayAddress, type PatientCaller } from './patient-caller.ts';
 import { createRandom, type Random, randomOf } from './random.ts';
 
 export interface DriverOptions {
-  address: GatewayAddress;
+  /** of all gateways; each may be asked anything */
+  addresses: readonly GatewayAddress[];
   ledger: string;
   seed: number;
   /** folder of an agent's files */
@@ -24,6 +25,10 @@ const CALLERS = 10;
 const MAX_OPEN = 40;
 const OPEN_SESSIONS = 8;
 const JOBS_PER_SESSION = 20;
+/** Of the turns of a caller. */
+const STOP_SHARE = 0.03;
+/** Accepted runs that somebody may stop. */
+const STOPPABLE_RUNS = 12;
 
 /** Works from the moment it is made until `finish`. */
 export class Driver {
@@ -34,6 +39,8 @@ export class Driver {
   readonly #jobsOf = new Map<string, number>();
   readonly #waiting = new Set<Promise<void>>();
   readonly #callers: Promise<void>[];
+  /** accepted lately */
+  readonly #recent: string[] = [];
   #jobs = 0;
   #sessions = 0;
   #isStopping = false;
@@ -68,6 +75,7 @@ export class Driver {
     while (!this.#isStopping) {
       if (this.#waiting.size >= MAX_OPEN) await Promise.race(this.#waiting);
       else if (this.#isDeskSmall()) await this.#openSession();
+      else if (this.#chance.chance(STOP_SHARE)) await this.#stopSomething();
       else await this.#perform(this.#nextJob());
     }
   }
@@ -82,8 +90,19 @@ export class Driver {
     const key = `agent:${agent}:direct:p${(this.#sessions += 1)}`;
     const accepted = await this.#perform(pokeJob((this.#jobs += 1), key));
     if (accepted === undefined) return;
+    const settings = queueSettings(randomOf(this.#options.seed, `session ${key}`));
+    if (Object.keys(settings).length > 0) await this.#caller.patch({ key, ...settings });
     this.#desk.open.push(key);
     this.#desk.known = [...this.#desk.known, key].slice(-2 * OPEN_SESSIONS);
+  }
+
+  async #stopSomething(): Promise<void> {
+    const isRun = this.#recent.length > 0 && this.#chance.chance(0.6);
+    await this.#caller.stop(
+      isRun
+        ? { runId: this.#chance.pick(this.#recent) }
+        : { sessionKey: this.#chance.pick(this.#desk.open) },
+    );
   }
 
   #nextJob(): Job {
@@ -104,6 +123,8 @@ export class Driver {
     const runId = await this.#caller.ask(job);
     if (runId === undefined) return undefined;
     if (expects.isNote !== true) {
+      this.#recent.push(runId);
+      if (this.#recent.length > STOPPABLE_RUNS) this.#recent.shift();
       const wait = this.#caller.learnOutcome(job, runId).finally(() => this.#waiting.delete(wait));
       this.#waiting.add(wait);
     }

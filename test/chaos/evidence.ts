@@ -1,9 +1,16 @@
 /** Everything that a verdict is made from: the three ledgers, the store and the files of the agents. */
 import type { Message } from '../../src/protocol/message.ts';
 import { textOf } from '../../src/protocol/message.ts';
-import { type ChannelEntry, type DriverEntry, type ModelEntry, readLedger } from './ledger.ts';
+import {
+  type ChannelEntry,
+  type DriverEntry,
+  type GatewayEntry,
+  type Ledgers,
+  type ModelEntry,
+  readLedger,
+} from './ledger.ts';
 import { ownMark } from './marks.ts';
-import { inDatabase, type Row } from './store-state.ts';
+import { type Database, inDatabase, jobsSql, type Row } from './store-state.ts';
 
 /** What is wrong with something that was accepted. */
 export interface Problem {
@@ -30,11 +37,14 @@ export interface Evidence {
   driver: DriverEntry[];
   model: ModelEntry[];
   channel: ChannelEntry[];
+  gateway: GatewayEntry[];
   rows: Record<TableName, Row[]>;
   entries: Entry[];
   run(runId: unknown): Row | undefined;
   input(inputId: unknown): Row | undefined;
   entriesOf(runId: unknown): Entry[];
+  /** the run whose turn it is: of a message that joined another turn, that one */
+  turnOf(run: Row): Row;
   /** the messages that bear this mark, as they were accepted */
   accepted(mark: string): Row[];
   /** folder of an agent's files */
@@ -57,17 +67,12 @@ const TABLES = [
 type TableName = (typeof TABLES)[number];
 
 /** Reads it all. The gateway must be gone. */
-export function gatherEvidence(from: {
-  database: string;
-  ledgers: Record<'driver' | 'model' | 'channel', string>;
+export async function gatherEvidence(from: {
+  database: Database;
+  ledgers: Ledgers;
   workspaceOf: (agentId: string) => string;
-}): Evidence {
-  const { rows, entries } = inDatabase(from.database, (query) => ({
-    rows: Object.fromEntries(
-      TABLES.map((table) => [table, query(`select * from ${table}`)]),
-    ) as Record<TableName, Row[]>,
-    entries: query('select * from entries order by session_id, seq').map(toEntry),
-  }));
+}): Promise<Evidence> {
+  const { rows, entries } = await readAll(from.database);
   const runs = new Map(rows.runs.map((row) => [row['run_id'], row]));
   const inputs = new Map(rows.inputs.map((row) => [row['input_id'], row]));
   const ofRun = Map.groupBy(entries, ({ runId }) => runId);
@@ -76,14 +81,27 @@ export function gatherEvidence(from: {
     driver: readLedger(from.ledgers.driver),
     model: readLedger(from.ledgers.model),
     channel: readLedger(from.ledgers.channel),
+    gateway: readLedger(from.ledgers.gateway),
     rows,
     entries,
     run: (runId) => runs.get(runId as string),
     input: (inputId) => inputs.get(inputId as string),
     entriesOf: (runId) => ofRun.get(runId as string) ?? [],
+    turnOf: (run) => runs.get(run['merged_into']) ?? run,
     accepted: (mark) => marked.get(mark) ?? [],
     workspaceOf: from.workspaceOf,
   };
+}
+
+function readAll(database: Database): Promise<Pick<Evidence, 'rows' | 'entries'>> {
+  return inDatabase(database, async (query) => {
+    const rows: Partial<Record<TableName, Row[]>> = {};
+    for (const table of TABLES) {
+      rows[table] = await query(table === 'jobs' ? jobsSql(database) : `select * from ${table}`);
+    }
+    const entries = await query('select * from entries order by session_id, seq');
+    return { rows: rows as Record<TableName, Row[]>, entries: entries.map(toEntry) };
+  });
 }
 
 function toEntry(row: Row): Entry {

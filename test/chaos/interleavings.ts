@@ -48,9 +48,11 @@ export async function playInterleavings(
     while (next < options.count) problems.push(...(await playOne(options, (next += 1))));
   };
   await Promise.all(Array.from({ length: options.atOnce }, play));
-  const judged = inDatabase(options.database, (query) => ({
-    calls: query('select c.*, r.session_key from tool_calls c join runs r on r.run_id = c.run_id'),
-    waits: query('select waiter_key, target_key from waits'),
+  const judged = await inDatabase({ kind: 'sqlite', path: options.database }, async (query) => ({
+    calls: await query(
+      'select c.*, r.session_key from tool_calls c join runs r on r.run_id = c.run_id',
+    ),
+    waits: await query('select waiter_key, target_key from waits'),
   }));
   const refusals = judged.calls.flatMap((call) => toRefusal(call));
   const edges = new Set(judged.waits.map((row) => `${row['waiter_key']} ${row['target_key']}`));

@@ -20,9 +20,24 @@ export interface Job {
 
 export const AGENTS = ['main', 'scout', 'clerk'] as const;
 
-/** Returns the folder of an agent's files in a state directory. */
-export function workspaceFolder(stateDir: string, agentId: string): string {
-  return join(stateDir, agentId === AGENTS[0] ? 'workspace' : `workspace-${agentId}`);
+/** Returns the folder of an agent's files in the folder of a campaign. */
+export function workspaceFolder(folder: string, agentId: string): string {
+  return join(folder, agentId === AGENTS[0] ? 'workspace' : `workspace-${agentId}`);
+}
+
+/** How people's messages wait for a busy session; nothing = for turns of their own, as the configuration says. */
+const QUEUE_SETTINGS: readonly Record<string, string | number>[] = [
+  {},
+  {},
+  { queueMode: 'collect', queueDebounceMs: 100 },
+  { queueMode: 'steer' },
+  { queueMode: 'interrupt' },
+  { queueMode: 'followup', queueCap: 3, queueDrop: 'old' },
+];
+
+/** Returns how messages wait for a new session of the driver. */
+export function queueSettings(random: Random): Record<string, string | number> {
+  return random.pick(QUEUE_SETTINGS);
 }
 
 /** Sessions that take messages now; older ones get no more, so that transcripts stay short. */
@@ -53,6 +68,8 @@ const KINDS: readonly [share: number, kind: string, make: Maker][] = [
   [12, 'effects', effects],
   [26, 'send', send],
   [16, 'spawn', spawn],
+  [5, 'wait', wait],
+  [3, 'stop', stop],
   [6, 'door', (draft) => doorSend(draft, 'run')],
   [4, 'note', (draft) => doorSend(draft, 'note')],
   [3, 'fail', () => ({ lines: ['FAIL: 400 scripted'] })],
@@ -144,9 +161,48 @@ function sendArgs(
   { random, desk, sessionKey }: Pick<Draft, 'random' | 'desk' | 'sessionKey'>,
   message: string,
 ): Record<string, unknown> {
-  const others = desk.known.filter((key) => key !== sessionKey);
-  const timeoutSeconds = random.pick([0, 0, 1, 20]);
-  return { sessionKey: random.pick(others), message, timeoutSeconds };
+  const target = otherThan({ sessionKey, desk, random });
+  if (random.chance(0.1)) return { sessionKey: target, message, mode: 'note' };
+  return { sessionKey: target, message, timeoutSeconds: random.pick([0, 0, 1, 20]) };
+}
+
+function otherThan({
+  sessionKey,
+  desk,
+  random,
+}: Pick<Draft, 'random' | 'desk' | 'sessionKey'>): string {
+  return random.pick(desk.known.filter((key) => key !== sessionKey));
+}
+
+/** A message to another session without a wait, then a wait for that session and for one more. */
+function wait(draft: Draft): ReturnType<Maker> {
+  const { nth, random } = draft;
+  const [target, other] = [otherThan(draft), otherThan(draft)];
+  const message = `${markOf(nth, '1')}\nSAY: pong ${markOf(nth, '1')}`;
+  const waited = {
+    sessionKeys: [target, other],
+    mode: random.pick(['any', 'all']),
+    timeoutSeconds: random.pick([0, 1, 5]),
+  };
+  return {
+    lines: [
+      toolLine('sessions_send', { sessionKey: target, message, timeoutSeconds: 0 }),
+      toolLine('sessions_wait', waited),
+      `SAY: reply ${markOf(nth)}`,
+    ],
+  };
+}
+
+/** Starts something and stops what another session is at, with all that is below it. */
+function stop(draft: Draft): ReturnType<Maker> {
+  const { nth } = draft;
+  return {
+    lines: [
+      ...spawn(draft).lines.slice(0, 1),
+      toolLine('sessions_stop', { sessionKey: otherThan(draft) }),
+      `SAY: reply ${markOf(nth)}`,
+    ],
+  };
 }
 
 function spawn({ nth, random }: Draft): ReturnType<Maker> {
@@ -165,7 +221,7 @@ function doorSend(
   { nth, sessionKey, random, desk }: Draft,
   mode: 'run' | 'note',
 ): ReturnType<Maker> {
-  const target = random.pick(desk.known.filter((key) => key !== sessionKey));
+  const target = otherThan({ sessionKey, desk, random });
   return {
     lines: mode === 'note' ? [] : [`SAY: reply ${markOf(nth)}`],
     method: 'tools.invoke',

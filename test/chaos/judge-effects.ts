@@ -1,7 +1,8 @@
-/** What reached the outside: files of the agents, texts in the chats, requests to the model. */
+/** What reached the outside beside the chats: files of the agents, requests to the model. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Evidence, type Problem, repeated, textIn } from './evidence.ts';
+import { toolCallsOf } from '../../src/protocol/message.ts';
+import { type Entry, type Evidence, type Problem, textIn } from './evidence.ts';
 import { countProblem } from './judge-follow-ups.ts';
 import type { DriverEntry } from './ledger.ts';
 import type { Row } from './store-state.ts';
@@ -18,8 +19,6 @@ export function judgeEffects(evidence: Evidence): Problem[] {
       if (run === undefined) return [];
       return [...judgeFiles(evidence, { job, run }), ...judgeDelivered(evidence, { job, run })];
     }),
-    ...evidence.rows.deliveries.flatMap((delivery) => judgeDelivery(evidence, delivery)),
-    ...judgeChats(evidence),
     ...judgeModel(evidence),
   ];
 }
@@ -28,20 +27,29 @@ type JobEntry = Extract<DriverEntry, { type: 'job' }>;
 
 /** Each file has one sign per effect; what the transcript calls unknown may have happened or not. */
 function judgeFiles(evidence: Evidence, { job, run }: { job: JobEntry; run: Row }): Problem[] {
-  const results = evidence
-    .entriesOf(run['run_id'])
-    .filter(({ message }) => message.role === 'toolResult');
-  return (job.expects.effects ?? []).flatMap((path, at) => {
-    const result = results[at];
+  const entries = evidence.entriesOf(evidence.turnOf(run)['run_id']);
+  return (job.expects.effects ?? []).flatMap((path) => {
+    const result = resultAt(entries, path);
     const count = signsIn(evidence, path);
     const isError = result?.message.role === 'toolResult' && result.message.isError;
     if (count > 1) return [{ kind: 'doubled', what: `${job.key}: ${path} has ${count} effects` }];
     if (result !== undefined && !isError)
       return countProblem(`${job.key}: effects in ${path}`, { count, expected: 1 });
     const isUnknown = result === undefined || textIn(result).includes('outcome unknown');
-    if (isUnknown) return [];
+    // what was stopped or broken off says so in its result
+    if (isUnknown || run['state'] !== 'ok') return [];
     return [{ kind: 'wrong', what: `${job.key}: ${path}: ${textIn(result)}` }];
   });
+}
+
+/** Returns the result of the call that works on this file of a workspace. */
+function resultAt(entries: readonly Entry[], path: string): Entry | undefined {
+  const file = path.split('/').slice(1).join('/');
+  const calls = entries.flatMap(({ message }) =>
+    message.role === 'assistant' ? toolCallsOf(message) : [],
+  );
+  const id = calls.find((call) => JSON.stringify(call.arguments).includes(file))?.id;
+  return entries.find(({ message }) => message.role === 'toolResult' && message.toolCallId === id);
 }
 
 function signsIn({ workspaceOf }: Evidence, path: string): number {
@@ -58,40 +66,6 @@ function judgeDelivered(evidence: Evidence, { job, run }: { job: JobEntry; run: 
   ).length;
   const expected = run['state'] === 'ok' ? 1 : 0;
   return countProblem(`${job.key}: deliveries of its reply`, { count, expected });
-}
-
-/** The outbox against the chats: sent is shown once, failed and unknown at most once. */
-function judgeDelivery({ channel }: Evidence, row: Row): Problem[] {
-  const name = `delivery ${row['delivery_id']} to ${row['channel']}`;
-  const state = String(row['state']);
-  if (state === 'queued' || state === 'sending')
-    return [{ kind: 'open', what: `${name} ${state}` }];
-  if (row['channel'] !== 'keyed' && row['channel'] !== 'plain') return [];
-  const isShown = channel.some(
-    (part) => part.isShown && part.to === row['route_to'] && part.text === row['text'],
-  );
-  if (state === 'sent' && !isShown) return [{ kind: 'lost', what: `${name}: not shown` }];
-  const mayFail = row['channel'] === 'plain';
-  if (state !== 'sent' && !mayFail) return [{ kind: 'lost', what: `${name}: ${state}` }];
-  return [];
-}
-
-/** No two texts of a campaign are the same, so the same text twice in a chat is a double. */
-function judgeChats({ channel, rows }: Evidence): Problem[] {
-  const shown = channel.filter(({ isShown }) => isShown);
-  const nameOf = (name: string, to: string, text: string): string => `${name} ${to}: ${text}`;
-  const owed = new Set(
-    rows.deliveries.map((row) =>
-      nameOf(String(row['channel']), String(row['route_to']), String(row['text'])),
-    ),
-  );
-  const names = shown.map((part) => nameOf(part.channel, String(part.to), part.text));
-  return [
-    ...repeated(names).map((name): Problem => ({ kind: 'doubled', what: `shown: ${name}` })),
-    ...names
-      .filter((name) => !owed.has(name))
-      .map((name): Problem => ({ kind: 'lost', what: `shown, but not in the outbox: ${name}` })),
-  ];
 }
 
 /** The model was never told a message twice in one request, and no reply is stored that it did not give. */

@@ -34,6 +34,7 @@ function judgeCall(evidence: Evidence, call: Row): Problem[] {
     const isCut = evidence.run(call['run_id'])?.['state'] !== 'ok';
     return isCut ? [] : [{ kind: 'lost', what: `${name} is ${call['state']}` }];
   }
+  if (call['name'] === 'sessions_wait') return judgeWaited(evidence, { call, name });
   if (call['name'] !== 'sessions_send' && call['name'] !== 'sessions_spawn') return [];
   const args = JSON.parse(String(call['args_json'])) as { message?: string; task?: string };
   const mark = ownMark(args.message ?? args.task ?? '') ?? '';
@@ -50,6 +51,18 @@ function judgeCall(evidence: Evidence, call: Row): Problem[] {
   return [];
 }
 
+/** What a wait says of runs that have ended is how they ended. */
+function judgeWaited(evidence: Evidence, { call, name }: { call: Row; name: string }): Problem[] {
+  const result = JSON.parse(String(call['result_json'])) as {
+    details?: { done?: { runId: string; outcome: string; reply?: string }[] };
+  };
+  return (result.details?.done ?? []).flatMap(({ runId, outcome, reply }) => {
+    const run = evidence.run(runId);
+    const isSame = run?.['state'] === outcome && (reply === undefined || run['reply'] === reply);
+    return isSame ? [] : [{ kind: 'wrong', what: `${name}: ${runId} was told as ${outcome}` }];
+  });
+}
+
 function judgeExchange(evidence: Evidence, exchange: Row): Problem[] {
   const { exchange_id: id, state, turns } = exchange;
   const name = `exchange ${id}`;
@@ -61,7 +74,8 @@ function judgeExchange(evidence: Evidence, exchange: Row): Problem[] {
   }
   if (exchange['end_reason'] === null)
     problems.push({ kind: 'lost', what: `${name}: why it ended` });
-  const isOwed = exchange['first_reply'] !== null && !isReplaced(evidence, exchange);
+  const isStopped = String(exchange['end_detail']).startsWith('stopped by');
+  const isOwed = exchange['first_reply'] !== null && !isStopped && !isReplaced(evidence, exchange);
   if (isOwed && !has('announce')) problems.push({ kind: 'lost', what: `${name}: its announce` });
   return problems;
 }

@@ -8,6 +8,8 @@ import {
   repeated,
   textIn,
 } from './evidence.ts';
+import { countProblem } from './judge-follow-ups.ts';
+import { placeOf } from './judge-stops.ts';
 import { ownMark } from './marks.ts';
 import type { Row } from './store-state.ts';
 
@@ -35,27 +37,37 @@ function judgeWindow(evidence: Evidence, window: Row, entries: Entry[]): Problem
   });
   if (window['next_seq'] !== entries.length + 1)
     problems.push({ kind: 'lost', what: `${name}: next seq is ${window['next_seq']}` });
-  const order = entries
-    .filter(({ message }) => message.role === 'user')
-    .map(({ runId }) => Number(evidence.run(runId)?.['seq']));
-  if (order.some((seq, at) => seq < (order[at - 1] ?? 0)))
+  if (isOutOfOrder(evidence, entries))
     problems.push({ kind: 'wrong', what: `${name}: runs out of the order of their acceptance` });
   return problems;
+}
+
+/** Turns begin in the order of acceptance, but for a message that interrupts: it goes before all that waits. */
+function isOutOfOrder(evidence: Evidence, entries: readonly Entry[]): boolean {
+  const places = entries
+    .filter(({ message }) => message.role === 'user')
+    .map(({ runId }) => evidence.run(runId))
+    .filter((run) => run?.['queue_mode'] !== 'interrupt')
+    .map(placeOf);
+  return places.some((place, at) => place < (places[at - 1] ?? 0));
 }
 
 function judgeRun(evidence: Evidence, run: Row): Problem[] {
   const { run_id: runId, state } = run;
   if (!hasOutcome(run)) return [{ kind: 'open', what: `run ${runId} is ${state}` }];
-  const entries = evidence.entriesOf(runId);
-  const problems: Problem[] = [];
   const own = evidence.input(runId);
+  const isDropped = own?.['state'] === 'dropped';
+  const turn = evidence.turnOf(run);
+  const entries = evidence.entriesOf(turn['run_id']);
   const said = entries.filter(
     (entry) => entry.message.role === 'user' && textIn(entry) === own?.['text'],
   ).length;
-  if (own === undefined || said === 0)
-    problems.push({ kind: 'lost', what: `run ${runId}: its message is in no transcript` });
-  if (said > 1)
-    problems.push({ kind: 'doubled', what: `run ${runId}: its message stands ${said} times` });
+  const problems = countProblem(`run ${runId}: its message in its transcript`, {
+    count: said,
+    expected: isDropped ? 0 : 1,
+  });
+  if (isDropped) return [...problems, ...judgeDropped(run)];
+  if (turn !== run) return [...problems, ...judgeMerged(run, turn)];
   const finals = entries.filter(
     ({ message }) => message.role === 'assistant' && toolCallsOf(message).length === 0,
   );
@@ -64,6 +76,22 @@ function judgeRun(evidence: Evidence, run: Row): Problem[] {
   if (state === 'ok' && finals.length === 0)
     problems.push({ kind: 'lost', what: `run ${runId}: its reply is in no transcript` });
   return [...problems, ...judgeCalls(evidence, { runId: String(runId), entries })];
+}
+
+/** A message never begins that was stopped before, or gave way to newer ones. */
+function judgeDropped({ run_id: runId, state, error, stopped_by: stoppedBy }: Row): Problem[] {
+  const isStopped = state === 'aborted' && stoppedBy !== null;
+  const gaveWay = state === 'error' && String(error).startsWith('dropped:');
+  if (isStopped || gaveWay) return [];
+  return [{ kind: 'lost', what: `run ${runId} never began and is ${state}: ${error}` }];
+}
+
+/** A message that joined the turn of another run has the outcome of that, or was stopped by itself. */
+function judgeMerged(run: Row, turn: Row): Problem[] {
+  const isSame = run['state'] === turn['state'] && run['reply'] === turn['reply'];
+  if (isSame && run['session_key'] === turn['session_key']) return [];
+  const what = `run ${run['run_id']} is ${run['state']}, its turn ${turn['run_id']} ${turn['state']}`;
+  return [{ kind: 'wrong', what }];
 }
 
 /** Each call that a model planned has one result, in the order of the calls. */
@@ -87,8 +115,9 @@ function judgeCalls(
 
 function judgeInput(evidence: Evidence, input: Row): Problem[] {
   const { input_id: inputId, state, kind } = input;
-  if (state !== 'appended') return [{ kind: 'open', what: `${kind} ${inputId} is ${state}` }];
-  const isNote = kind === 'note' || kind === 'announce';
+  const isNote = kind === 'note' || kind === 'announce' || kind === 'summary';
+  if (state !== 'appended' && (isNote || state !== 'dropped'))
+    return [{ kind: 'open', what: `${kind} ${inputId} is ${state}` }];
   if (!isNote && evidence.run(inputId) === undefined)
     return [{ kind: 'lost', what: `${kind} ${inputId} has no run` }];
   if (!isNote) return [];

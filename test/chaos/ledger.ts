@@ -14,7 +14,9 @@ export type DriverEntry =
   /** a try that nobody answered */
   | { type: 'unanswered'; key: string; error: string }
   /** each outcome that was told of an accepted job */
-  | { type: 'outcome'; key: string; runId: string; outcome: string; reply: string | null };
+  | { type: 'outcome'; key: string; runId: string; outcome: string; reply: string | null }
+  /** an answered stop of a run or a session: these runs end by it */
+  | { type: 'stop'; target: string; runIds: string[] };
 
 /** What must be found in the end, beside the outcome. */
 export interface Expected {
@@ -46,15 +48,37 @@ export interface ChannelEntry {
   isShown: boolean;
   /** how it went wrong, undefined when it did not */
   failed?: 'before' | 'during' | 'after';
+  /** whoever handed it over was gone before the answer */
+  isCut?: true;
 }
 
+/** What is known of the gateways, by their process ids. */
+export type GatewayEntry =
+  /** it is about to commit that it hands a part of the outbox over */
+  | { type: 'sending'; pid: number; deliveryId: string }
+  /** what became of that is committed */
+  | { type: 'booked'; pid: number; deliveryId: string }
+  /** it was killed */
+  | { type: 'killed'; pid: number }
+  /** it was stopped in order, and ended with this code; null = it had to be killed */
+  | { type: 'drained'; pid: number; code: number | null }
+  /** steps of its runs are under way, for it to be paused at */
+  | { type: 'hanging'; pid: number }
+  /** it stood still for so long */
+  | { type: 'paused'; pid: number; ms: number };
+
+/** where each of them is */
+export type Ledgers = Record<'driver' | 'model' | 'channel' | 'gateway', string>;
+
+type LedgerEntry = DriverEntry | ModelEntry | ChannelEntry | GatewayEntry;
+
 /** Appends one happening. */
-export function writeLedger(path: string, entry: DriverEntry | ModelEntry | ChannelEntry): void {
+export function writeLedger(path: string, entry: LedgerEntry): void {
   appendFileSync(path, `${JSON.stringify(entry)}\n`);
 }
 
 /** Returns all that was written, in order. */
-export function readLedger<T extends DriverEntry | ModelEntry | ChannelEntry>(path: string): T[] {
+export function readLedger<T extends LedgerEntry>(path: string): T[] {
   if (!existsSync(path)) return [];
   return readFileSync(path, 'utf8')
     .split('\n')

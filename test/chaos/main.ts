@@ -1,18 +1,22 @@
 /**
- * `npm run chaos -- [--kills N] [--seed S] [--seconds N] [--jobs N] [--interleavings N] [--break NAME] [--keep]`:
- * kills a gateway at work again and again, and says what became of everything it had accepted. Then
- * lets agents send to each other with waits, and says whether one hung.
+ * `npm run chaos -- [--store sqlite|postgres] [--kills N] [--pauses N] [--seed S] [--seconds N] [--jobs N]
+ * [--interleavings N] [--break NAME] [--keep]`: kills a gateway at work again and again, on Postgres one of
+ * two, and says what became of everything that was accepted. Then lets agents send to each other with
+ * waits, and says whether one hung.
  */
 import { parseArgs } from 'node:util';
 import { makeStateDir } from '../helpers/gateway-process.ts';
 import { databaseOf, openGateway } from '../helpers/open-gateway.ts';
-import { type Break, BREAKS, POSTGRES_BREAKS } from './breaks.ts';
-import { type CampaignReport, runCampaign } from './campaign.ts';
+import { type Break, BREAKS } from './breaks.ts';
+import { type CampaignReport, runCampaign, storeOfBreak } from './campaign.ts';
+import type { StoreKind } from './chaos-world.ts';
 import { INTERLEAVING_CONFIG, playInterleavings } from './interleavings.ts';
 
 const { values } = parseArgs({
   options: {
+    store: { type: 'string' },
     kills: { type: 'string', default: '20' },
+    pauses: { type: 'string' },
     seed: { type: 'string', default: '1' },
     seconds: { type: 'string', default: '120' },
     jobs: { type: 'string', default: '0' },
@@ -26,15 +30,19 @@ const MAX_PRINTED = 40;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const broken = parseBreak(values.break);
+const store = parseStore(values.store, broken);
 const seed = parseCount('seed', values.seed);
+const pauses = values.pauses === undefined ? undefined : parseCount('pauses', values.pauses);
 const [kills, interleavings] = [
   parseCount('kills', values.kills),
   parseCount('interleavings', values.interleavings),
 ];
 let found = 0;
-if (kills > 0) {
+if (kills + (pauses ?? 0) > 0) {
   const report = await runCampaign({
+    store,
     kills,
+    pauses,
     seed,
     seconds: parseCount('seconds', values.seconds),
     jobs: parseCount('jobs', values.jobs),
@@ -80,12 +88,18 @@ function parseBreak(name: string | undefined): Break | undefined {
   if (name === undefined) return undefined;
   const known = BREAKS.find((known) => known === name);
   if (known !== undefined) return known;
-  const isLater = POSTGRES_BREAKS.some((later) => later === name);
-  throw new Error(
-    isLater
-      ? `--break ${name} needs two gateways on one Postgres; this campaign runs on SQLite`
-      : `--break ${name} is not known; there are ${BREAKS.join(', ')}`,
-  );
+  throw new Error(`--break ${name} is not known; there are ${BREAKS.join(', ')}`);
+}
+
+/** A safeguard may be one that a single gateway does without. */
+function parseStore(name: string | undefined, broken: Break | undefined): StoreKind {
+  const needed = broken === undefined ? undefined : storeOfBreak(broken);
+  if (name === undefined) return needed ?? 'sqlite';
+  if (name !== 'sqlite' && name !== 'postgres')
+    throw new Error(`--store ${name} is not known; there are sqlite, postgres`);
+  if (needed === 'postgres' && name === 'sqlite')
+    throw new Error(`--break ${broken} needs two gateways on one database: --store postgres`);
+  return name;
 }
 
 function printReport({ problems, counts, ...report }: CampaignReport): void {
@@ -95,7 +109,7 @@ function printReport({ problems, counts, ...report }: CampaignReport): void {
   const details = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
   print(details.join(', '));
   print(
-    `seed ${report.seed}, ${report.kills} kills, ${report.accepted} accepted items, ${Math.round(report.ms / 1000)} s`,
+    `seed ${report.seed}, ${report.kills} kills, ${report.drains} orderly stops, ${report.pauses} pauses, ${report.accepted} accepted items, ${Math.round(report.ms / 1000)} s`,
   );
   print(
     `${report.lost} lost, ${report.doubled} doubled, ${report.open} without outcome, ${report.wrong} contradictions`,

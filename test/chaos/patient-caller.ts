@@ -11,6 +11,10 @@ export interface PatientCaller {
   ask(job: Job): Promise<string | undefined>;
   /** Resolves once the outcome of the run was told, or nobody may ask again. */
   learnOutcome(job: Job, runId: string): Promise<void>;
+  /** Changes the settings of a session, until somebody says that it is done. */
+  patch(settings: { key: string } & Record<string, unknown>): Promise<void>;
+  /** Stops a run, or what a session is at, and writes down what that ended. Not tried again: the next try would stop more. */
+  stop(target: { runId: string } | { sessionKey: string }): Promise<void>;
   /** No more tries from now on. */
   giveUp(): void;
 }
@@ -21,26 +25,33 @@ export interface GatewayAddress {
 }
 
 const CONNECTIONS = 4;
+/** A gateway that is paused takes a call and says nothing. */
 const CALL_LIMIT_MS = 8000;
 
-/** Returns a caller with a few connections, any of which carries any try. */
+/** Returns a caller with a few connections to each gateway, any of which carries any try. */
 export function createPatientCaller({
-  address,
+  addresses,
   ledger,
   chance,
 }: {
-  address: GatewayAddress;
+  addresses: readonly GatewayAddress[];
   ledger: string;
   chance: Random;
 }): PatientCaller {
-  const lines = Array.from({ length: CONNECTIONS }, () => createLine(address));
+  const lines = addresses.flatMap((address) =>
+    Array.from({ length: CONNECTIONS }, () => createLine(address)),
+  );
   let isOver = false;
+  const pickLine = (): Line => {
+    const ready = lines.filter((line) => line.isReady());
+    return chance.pick(ready.length > 0 ? ready : lines);
+  };
   const pause = (): Promise<void> => delay(chance.between(20, 120));
 
   const tryOnce = async ({ key, method, params }: Job): Promise<Answer | 'unanswered'> => {
     writeLedger(ledger, { type: 'call', key });
     try {
-      return readAnswer(await chance.pick(lines).request(method, params));
+      return readAnswer(await pickLine().request(method, params));
     } catch (cause) {
       const { code, message: error } = toGatewayError(cause);
       if (!ERROR_CODES[code].retryable) return { error };
@@ -65,11 +76,34 @@ export function createPatientCaller({
     },
     learnOutcome: async ({ key }, runId) => {
       while (!isOver) {
-        const told = await askOutcome(chance.pick(lines), runId);
+        const ask = chance.chance(0.25) ? askRuns : askOutcome;
+        const told = await ask(pickLine(), runId);
         if (told !== undefined)
           return writeLedger(ledger, { type: 'outcome', key, runId, ...told });
         await pause();
       }
+    },
+    patch: async (settings) => {
+      while (!isOver) {
+        const isDone = await chance
+          .pick(lines)
+          .request('sessions.patch', settings)
+          .then(
+            () => true,
+            (cause: unknown) => !ERROR_CODES[toGatewayError(cause).code].retryable,
+          );
+        if (isDone) return;
+        await pause();
+      }
+    },
+    stop: async (target) => {
+      const answer = await chance
+        .pick(lines)
+        .request('runs.stop', target)
+        .catch(() => undefined);
+      if (answer === undefined) return;
+      const runIds = answer['runIds'] as string[];
+      writeLedger(ledger, { type: 'stop', target: Object.values(target).join(), runIds });
     },
     giveUp: () => {
       isOver = true;
@@ -85,11 +119,21 @@ function readAnswer(answer: Record<string, unknown>): Answer {
   return { error: JSON.stringify(said) };
 }
 
+interface Told {
+  outcome: string;
+  reply: string | null;
+}
+
+/** As `askOutcome`, by the wait for several. */
+async function askRuns(line: Line, runId: string): Promise<Told | undefined> {
+  const limits = { runIds: [runId], mode: 'any', timeoutMs: CALL_LIMIT_MS / 2 };
+  const answer = await line.request('runs.wait', limits).catch(() => undefined);
+  const [done] = (answer?.['done'] ?? []) as { outcome: string; reply?: string }[];
+  return done === undefined ? undefined : { outcome: done.outcome, reply: done.reply ?? null };
+}
+
 /** Returns undefined when the run goes on, or nobody answered. */
-async function askOutcome(
-  line: Line,
-  runId: string,
-): Promise<{ outcome: string; reply: string | null } | undefined> {
+async function askOutcome(line: Line, runId: string): Promise<Told | undefined> {
   try {
     const told = await line.request('agent.wait', { runId, timeoutMs: CALL_LIMIT_MS / 2 });
     if (typeof told['outcome'] !== 'string') return undefined;
@@ -102,6 +146,8 @@ async function askOutcome(
 }
 
 interface Line {
+  /** false for a while after a call that nobody answered: the longer it hung, the longer */
+  isReady(): boolean;
   request(method: string, params: object): Promise<Record<string, unknown>>;
 }
 
@@ -115,8 +161,18 @@ function createLine(address: GatewayAddress): Line {
     connecting = fresh;
     return fresh;
   };
+  let restsUntil = 0;
   return {
-    request: async (method, params) =>
-      (await connect()).request(method, params, { timeoutMs: CALL_LIMIT_MS }),
+    isReady: () => performance.now() >= restsUntil,
+    request: async (method, params) => {
+      const startedAt = performance.now();
+      try {
+        return await (await connect()).request(method, params, { timeoutMs: CALL_LIMIT_MS });
+      } catch (cause) {
+        const now = performance.now();
+        if (ERROR_CODES[toGatewayError(cause).code].retryable) restsUntil = 2 * now - startedAt;
+        throw cause;
+      }
+    },
   };
 }

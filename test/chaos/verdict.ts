@@ -1,9 +1,10 @@
 /** The verdict of a campaign: what was accepted, what became of it, and everything that is wrong. */
 import { type Evidence, gatherEvidence, type Problem } from './evidence.ts';
-import { workspaceFolder } from './jobs.ts';
 import { judgeAnswers, judgeKeys } from './judge-answers.ts';
+import { cutHandOvers, judgeDeliveries } from './judge-deliveries.ts';
 import { judgeEffects } from './judge-effects.ts';
 import { judgeFollowUps } from './judge-follow-ups.ts';
+import { judgeStops } from './judge-stops.ts';
 import { judgeTranscripts } from './judge-transcripts.ts';
 
 export interface Verdict {
@@ -19,22 +20,17 @@ export interface Verdict {
   problems: Problem[];
 }
 
-/** Judges a state directory that no gateway works on any more. */
-export function judge(from: {
-  database: string;
-  stateDir: string;
-  ledgers: Record<'driver' | 'model' | 'channel', string>;
-}): Verdict {
-  const evidence = gatherEvidence({
-    ...from,
-    workspaceOf: (agentId) => workspaceFolder(from.stateDir, agentId),
-  });
+/** Judges a state that no gateway works on any more. */
+export async function judge(from: Parameters<typeof gatherEvidence>[0]): Promise<Verdict> {
+  const evidence = await gatherEvidence(from);
   const problems = [
     ...judgeAnswers(evidence),
     ...judgeKeys(evidence),
     ...judgeTranscripts(evidence),
     ...judgeFollowUps(evidence),
+    ...judgeStops(evidence),
     ...judgeEffects(evidence),
+    ...judgeDeliveries(evidence),
   ];
   const count = (kind: Problem['kind']): number =>
     problems.filter((problem) => problem.kind === kind).length;
@@ -49,7 +45,8 @@ export function judge(from: {
   };
 }
 
-function countsOf({ driver, model, channel, rows }: Evidence): Record<string, number> {
+function countsOf(evidence: Evidence): Record<string, number> {
+  const { driver, model, channel, rows } = evidence;
   const told = (type: string): number => driver.filter((entry) => entry.type === type).length;
   const runsIn = (state: string): number =>
     rows.runs.filter((run) => run['state'] === state).length;
@@ -62,6 +59,11 @@ function countsOf({ driver, model, channel, rows }: Evidence): Record<string, nu
     ok: runsIn('ok'),
     error: runsIn('error'),
     timeout: runsIn('timeout'),
+    aborted: runsIn('aborted'),
+    'stopped runs': rows.runs.filter((run) => run['stopped_by'] !== null).length,
+    'merged runs': rows.runs.filter((run) => run['merged_into'] !== null).length,
+    'dropped messages': rows.inputs.filter(({ state }) => state === 'dropped').length,
+    notes: rows.inputs.filter(({ kind }) => kind === 'note').length,
     exchanges: rows.exchanges.length,
     spawns: rows.spawns.length,
     waits: rows.waits.length,
@@ -71,6 +73,8 @@ function countsOf({ driver, model, channel, rows }: Evidence): Record<string, nu
     ).length,
     deliveries: rows.deliveries.length,
     'unknown deliveries': rows.deliveries.filter(({ state }) => state === 'unknown').length,
+    'hand-overs cut': cutHandOvers(evidence).size,
+    'hand-overs cut before a chat': channel.filter(({ isCut }) => isCut === true).length,
     'parts shown': channel.filter(({ isShown }) => isShown).length,
     'model requests': model.length,
   };
