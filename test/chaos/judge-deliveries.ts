@@ -17,23 +17,19 @@ export function judgeDeliveries(evidence: Evidence): Problem[] {
  * request, or after the answer.
  */
 export function cutHandOvers({ gateway }: Evidence): Set<string> {
-  const mayCut = new Set(
-    gateway.flatMap((entry) =>
-      entry.type === 'killed' || entry.type === 'paused' ? entry.pid : [],
-    ),
-  );
-  const nameOf = (pid: number, deliveryId: string): string => `${pid} ${deliveryId}`;
-  const booked = new Set(
-    gateway.flatMap((entry) =>
-      entry.type === 'booked' ? nameOf(entry.pid, entry.deliveryId) : [],
-    ),
-  );
-  return new Set(
-    gateway.flatMap((entry) => {
-      if (entry.type !== 'sending' || !mayCut.has(entry.pid)) return [];
-      return booked.has(nameOf(entry.pid, entry.deliveryId)) ? [] : entry.deliveryId;
-    }),
-  );
+  const mayCut = new Set<number>();
+  /** hand-overs of a delivery by a gateway that were begun and not booked; a part may be handed over again */
+  const open = new Map<string, { pid: number; deliveryId: string; count: number }>();
+  for (const entry of gateway) {
+    if (entry.type === 'killed' || entry.type === 'paused') mayCut.add(entry.pid);
+    if (entry.type !== 'sending' && entry.type !== 'booked') continue;
+    const { pid, deliveryId } = entry;
+    const name = `${pid} ${deliveryId}`;
+    const { count } = open.get(name) ?? { count: 0 };
+    open.set(name, { pid, deliveryId, count: count + (entry.type === 'sending' ? 1 : -1) });
+  }
+  const cut = [...open.values()].filter(({ pid, count }) => count > 0 && mayCut.has(pid));
+  return new Set(cut.map(({ deliveryId }) => deliveryId));
 }
 
 /** Sent is shown once, failed and unknown at most once; unknown only where a hand-over was cut. */

@@ -52,6 +52,7 @@ describe('the rules of the verdict', () => {
     const cases: [GatewayEntry[], string[]][] = [
       [[sending, { type: 'killed', pid: 1 }], []],
       [[sending, { type: 'paused', pid: 1, ms: 12_000 }], []],
+      [[sending, { ...sending, type: 'booked' }, sending, { type: 'killed', pid: 1 }], []],
       [[sending], ['wrong']],
       [[sending, { type: 'killed', pid: 2 }], ['wrong']],
       [[sending, { type: 'drained', pid: 1, code: 0 }], ['wrong']],
