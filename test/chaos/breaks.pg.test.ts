@@ -7,9 +7,9 @@ describe('a campaign on Postgres with a safeguard switched off', { concurrency: 
   for (const broken of ['no-fence', 'stale-epoch'] as const) {
     it(`[CX2] ${broken} is found`, async () => {
       const options = { store: 'postgres', kills: 0, pauses: 2, seed: 5, seconds: 60 } as const;
-      const report = await runCampaign({ ...options, settleMs: 15_000, broken });
+      const report = await runCampaign({ ...options, settleMs: 40_000, broken });
       assert.ok(
-        report.problems.length > 0,
+        report.lost + report.doubled > 0,
         `nothing found; counts: ${JSON.stringify(report.counts)}`,
       );
     });
