@@ -52,7 +52,7 @@ function judgeStopped(run: Row, caused: readonly Row[]): Problem[] {
 
 /** A run is broken off by a stop or by a newer message, and never just so. */
 function judgeAborted({ rows, turnOf }: Evidence, run: Row): Problem[] {
-  if (run['state'] !== 'aborted' || run['stopped_by'] !== null) return [];
+  if (run['state'] !== 'aborted' || run['stopped_by'] !== null || isWithdrawn(run)) return [];
   const turn = turnOf(run);
   if (turn !== run && turn['state'] === 'aborted') return [];
   const isInterrupted =
@@ -64,6 +64,15 @@ function judgeAborted({ rows, turnOf }: Evidence, run: Row): Problem[] {
         placeOf(other) > placeOf(run),
     );
   return isInterrupted ? [] : [{ kind: 'wrong', what: `run ${run['run_id']}: nobody stopped it` }];
+}
+
+/** True for a turn of an exchange that a newer message between the two has closed before it began. */
+export function isWithdrawn({ state, purpose, error }: Row): boolean {
+  return (
+    state === 'aborted' &&
+    String(purpose).startsWith('exchange_') &&
+    String(error).startsWith('withdrawn:')
+  );
 }
 
 /** Returns the place of a run in the order of acceptance, also of one that stands ahead of others. */

@@ -9,7 +9,7 @@ import {
   textIn,
 } from './evidence.ts';
 import { countProblem } from './judge-follow-ups.ts';
-import { placeOf } from './judge-stops.ts';
+import { isWithdrawn, placeOf } from './judge-stops.ts';
 import { ownMark } from './marks.ts';
 import type { Row } from './store-state.ts';
 
@@ -79,10 +79,11 @@ function judgeRun(evidence: Evidence, run: Row): Problem[] {
 }
 
 /** A message never begins that was stopped before, or gave way to newer ones. */
-function judgeDropped({ run_id: runId, state, error, stopped_by: stoppedBy }: Row): Problem[] {
+function judgeDropped(run: Row): Problem[] {
+  const { run_id: runId, state, error, stopped_by: stoppedBy } = run;
   const isStopped = state === 'aborted' && stoppedBy !== null;
   const gaveWay = state === 'error' && String(error).startsWith('dropped:');
-  if (isStopped || gaveWay) return [];
+  if (isStopped || gaveWay || isWithdrawn(run)) return [];
   return [{ kind: 'lost', what: `run ${runId} never began and is ${state}: ${error}` }];
 }
 
