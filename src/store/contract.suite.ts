@@ -1,5 +1,6 @@
 /** What every store must do. Each implementation registers this suite in a test file of its own. */
 import { describe } from 'node:test';
+import { devicesContract } from './contract/devices.suite.ts';
 import { entriesContract } from './contract/entries.suite.ts';
 import { followUpsContract } from './contract/follow-ups.suite.ts';
 import { lanesContract } from './contract/lanes.suite.ts';
@@ -23,5 +24,6 @@ export function storeContract(name: string, open: OpenHarness): void {
     followUpsContract(open);
     usageContract(open);
     purgeContract(open);
+    devicesContract(open);
   });
 }

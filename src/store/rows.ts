@@ -425,6 +425,45 @@ export interface AuditRow {
   detailJson: string | null;
 }
 
+/** A client that proves who it is with a key of its own, once it was approved. */
+export interface DeviceRow {
+  /** sha256 of the public key, hex */
+  id: string;
+  /** Ed25519, base64url of the 32 bytes */
+  publicKey: string;
+  /** as the client called itself */
+  name: string;
+  platform: string;
+  /** what it was approved for */
+  scopesJson: string;
+  /** `operator`, a device, `loopback` = by itself, with the shared secret on this machine */
+  approvedBy: string;
+  approvedAt: number;
+  /** sha256 of its token, null = it has none */
+  tokenHash: string | null;
+  /** null = nobody has shown the token yet */
+  tokenUsedAt: number | null;
+  lastSeenAt: number | null;
+  /** null = it may connect */
+  revokedAt: number | null;
+}
+
+/** A device that asks to be let in; one request a device. */
+export interface PairingRow {
+  id: string;
+  deviceId: string;
+  publicKey: string;
+  name: string;
+  platform: string;
+  /** where it was asked from */
+  address: string;
+  /** what it asks for */
+  scopesJson: string;
+  createdAt: number;
+  /** no longer open from then on */
+  expiresAt: number;
+}
+
 /** A gateway that is alive, where several share one database. */
 export interface GatewayRow {
   /** boot id, as the owner of lanes */

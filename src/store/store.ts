@@ -8,6 +8,7 @@
 import type {
   AuditRow,
   DeliveryRow,
+  DeviceRow,
   EntryRow,
   ExchangeRow,
   InputKind,
@@ -15,6 +16,7 @@ import type {
   JobRow,
   LaneRow,
   ModelCallRow,
+  PairingRow,
   RunRow,
   SessionRow,
   SpawnRow,
@@ -38,6 +40,16 @@ export type StoreSignal =
   | { type: 'session'; sessionKey: string }
   /** a part of the outbox was handed over */
   | { type: 'delivery'; deliveryId: string }
+  /** a device was approved, changed or revoked */
+  | { type: 'device'; deviceId: string }
+  /** a request to be let in was made, or is open no longer */
+  | {
+      type: 'pairing';
+      pairingId: string;
+      /** absent = it was made */
+      deviceId?: string;
+      decision?: 'approved' | 'rejected';
+    }
   /** signals of another gateway may have been missed: look at the rows again */
   | { type: 'resync' };
 
@@ -541,6 +553,41 @@ export interface AuditWrites extends AuditReads {
   insert(row: AuditRow): Promise<void>;
 }
 
+export interface DeviceReads {
+  get(id: string): Promise<DeviceRow | undefined>;
+  /** Devices strictly after `cursor`, approved last first, revoked ones too. */
+  page(query: { cursor: DeviceCursor | undefined; limit: number }): Promise<DeviceRow[]>;
+  /** How many rows there are, counted up to `atMost`. */
+  count(atMost: number): Promise<number>;
+  /** The device whose revocation is longest ago. */
+  oldestRevoked(): Promise<DeviceRow | undefined>;
+}
+/** A page position, approved last first. */
+export interface DeviceCursor {
+  approvedAt: number;
+  id: string;
+}
+export interface DeviceWrites extends DeviceReads {
+  insert(row: DeviceRow): Promise<void>;
+  /** Rejects `not_found` when there is no such device. */
+  update(id: string, patch: Partial<Omit<DeviceRow, 'id'>>): Promise<void>;
+  remove(id: string): Promise<void>;
+}
+
+export interface PairingReads {
+  get(id: string): Promise<PairingRow | undefined>;
+  ofDevice(deviceId: string): Promise<PairingRow | undefined>;
+  /** Requests that are open at `now`, those that end first first, at most `limit`. */
+  open(now: number, limit: number): Promise<PairingRow[]>;
+}
+export interface PairingWrites extends PairingReads {
+  insert(row: PairingRow): Promise<void>;
+  update(id: string, patch: Partial<Omit<PairingRow, 'id' | 'deviceId'>>): Promise<void>;
+  remove(id: string): Promise<void>;
+  /** Removes what is no longer open at `now`. */
+  removeExpired(now: number): Promise<void>;
+}
+
 export interface JobReads {
   /** Jobs due at `now`, oldest first, at most `limit`. */
   due(now: number, limit: number): Promise<JobRow[]>;
@@ -571,6 +618,8 @@ export interface ReadTx {
   readonly spawns: SpawnReads;
   readonly deliveries: DeliveryReads;
   readonly audit: AuditReads;
+  readonly devices: DeviceReads;
+  readonly pairings: PairingReads;
   readonly jobs: JobReads;
 }
 export interface WriteTx {
@@ -590,6 +639,8 @@ export interface WriteTx {
   readonly spawns: SpawnWrites;
   readonly deliveries: DeliveryWrites;
   readonly audit: AuditWrites;
+  readonly devices: DeviceWrites;
+  readonly pairings: PairingWrites;
   readonly jobs: JobWrites;
   readonly purge: PurgeWrites;
   /** Tells listeners after the commit. */

@@ -2,8 +2,10 @@
 import type {
   AuditRow,
   DeliveryRow,
+  DeviceRow,
   ExchangeRow,
   InputRow,
+  PairingRow,
   RunRow,
   SessionRow,
   SpawnRow,
@@ -249,6 +251,38 @@ export function auditLine(id: string, given: Partial<AuditRow> = {}): AuditRow {
     subjectId: 'd1',
     sessionKey: null,
     detailJson: null,
+    ...given,
+  };
+}
+
+export function device(id: string, given: Partial<DeviceRow> = {}): DeviceRow {
+  return {
+    id,
+    publicKey: `key of ${id}`,
+    name: 'laptop',
+    platform: 'linux',
+    scopesJson: '["operator.read"]',
+    approvedBy: 'operator',
+    approvedAt: 1000,
+    tokenHash: null,
+    tokenUsedAt: null,
+    lastSeenAt: null,
+    revokedAt: null,
+    ...given,
+  };
+}
+
+export function pairing(id: string, given: Partial<PairingRow> = {}): PairingRow {
+  return {
+    id,
+    deviceId: `device of ${id}`,
+    publicKey: 'key',
+    name: 'laptop',
+    platform: 'linux',
+    address: '10.0.0.7',
+    scopesJson: '["operator.read"]',
+    createdAt: 1000,
+    expiresAt: 2000,
     ...given,
   };
 }

@@ -66,6 +66,11 @@ const FILL = [
       unpriced_calls, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_nanos)
     select 'key ' || n % 400, n / 400, 'model', 'agent', 'root ' || n % 50, 1, 0, 0, 1, 1, 0, 0, 1
     from generate_series(1, ${ROWS}) n`,
+  `insert into devices (id, public_key, name, platform, scopes_json, approved_by, approved_at, revoked_at)
+    select 'device ' || n, '', '', '', '[]', 'operator', n, case when n % 5 = 0 then n end
+    from generate_series(1, ${ROWS}) n`,
+  `insert into pairings (id, device_id, public_key, name, platform, address, scopes_json, created_at, expires_at)
+    select 'pairing ' || n, 'device ' || n, '', '', '', '', '[]', n, n from generate_series(1, ${ROWS}) n`,
   'analyze',
 ];
 
@@ -249,6 +254,14 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
       }),
     /using audit_subject on/,
   ],
+  [
+    'devices.page',
+    (tx) => tx.devices.page({ cursor: { approvedAt: 900, id: '' }, limit: 9 }),
+    /using devices_approved on/,
+  ],
+  ['devices.oldestRevoked', (tx) => tx.devices.oldestRevoked(), /using devices_revoked on/],
+  ['pairings.open', (tx) => tx.pairings.open(900, 9), /using pairings_expiry on/],
+  ['pairings.ofDevice', (tx) => tx.pairings.ofDevice('device 9'), /using pairings_device_id_key/],
   ['deliveries.byState', (tx) => tx.deliveries.byState('queued', 9), /using deliveries_state on/],
 ];
 

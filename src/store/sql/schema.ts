@@ -15,6 +15,7 @@ import { search } from './migrations/0007-search.ts';
 import { usage } from './migrations/0008-usage.ts';
 import { treesInOrder } from './migrations/0010-trees-in-order.ts';
 import type { SqlSteps } from './sql-steps.ts';
+import { devices } from './migrations/0011-devices.ts';
 
 export interface Migration {
   /** the schema version it leads to, counted from 1 */
@@ -35,6 +36,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 7, name: 'search', statements: search, fill: fillSearch },
   { version: 8, name: 'usage', statements: usage },
   { version: 9, name: 'trees-in-order', statements: treesInOrder },
+  { version: 10, name: 'devices', statements: devices },
 ];
 
 /** The schema that this program works with. */

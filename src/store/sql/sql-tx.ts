@@ -1,12 +1,14 @@
 import type { JobWrites, StoreSignal, WriteTx } from '../store.ts';
 import { SqlAudit } from './audit.ts';
 import { SqlDeliveries } from './deliveries.ts';
+import { SqlDevices } from './devices.ts';
 import { SqlEntries } from './entries.ts';
 import { SqlExchanges } from './exchanges.ts';
 import { SqlInputs } from './inputs.ts';
 import { SqlJobs } from './jobs.ts';
 import { SqlLanes } from './lanes.ts';
 import { SqlPurge } from './purge.ts';
+import { SqlPairings } from './pairings.ts';
 import { SqlRuns } from './runs.ts';
 import { SqlSearch } from './search.ts';
 import { SqlSessions } from './sessions.ts';
@@ -34,6 +36,8 @@ export class SqlTx implements WriteTx {
   readonly spawns: SqlSpawns;
   readonly deliveries: SqlDeliveries;
   readonly audit: SqlAudit;
+  readonly devices: SqlDevices;
+  readonly pairings: SqlPairings;
   readonly jobs: JobWrites;
   readonly purge: SqlPurge;
   readonly #signals: StoreSignal[] = [];
@@ -55,6 +59,8 @@ export class SqlTx implements WriteTx {
     this.spawns = new SqlSpawns(unit);
     this.deliveries = new SqlDeliveries(unit);
     this.audit = new SqlAudit(unit);
+    this.devices = new SqlDevices(unit);
+    this.pairings = new SqlPairings(unit);
     this.jobs = jobs;
     this.purge = new SqlPurge(unit);
   }

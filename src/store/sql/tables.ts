@@ -3,6 +3,7 @@ import type { Generated } from 'kysely';
 import type {
   AuditRow,
   DeliveryRow,
+  DeviceRow,
   EntryRow,
   ExchangeRow,
   GatewayRow,
@@ -10,6 +11,7 @@ import type {
   JobRow,
   LaneRow,
   ModelCallRow,
+  PairingRow,
   RunRow,
   SessionRow,
   SpawnRow,
@@ -57,6 +59,8 @@ export interface Rows {
   spawns: SpawnRow;
   deliveries: DeliveryRow;
   audit: AuditRow;
+  devices: DeviceRow;
+  pairings: PairingRow;
   jobs: JobRow;
   gateways: GatewayRow;
 }

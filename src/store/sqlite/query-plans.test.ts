@@ -322,6 +322,18 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
       }),
     /INDEX audit_subject \(subject_kind=\? AND subject_id=\? AND \(at,id\)<\(\?,\?\)\)/,
   ],
+  [
+    'devices.page',
+    (tx) => tx.devices.page({ cursor: undefined, limit: 9 }),
+    /INDEX devices_approved \(\(approved_at,id\)<\(\?,\?\)\)/,
+  ],
+  ['devices.oldestRevoked', (tx) => tx.devices.oldestRevoked(), /INDEX devices_revoked/],
+  ['pairings.open', (tx) => tx.pairings.open(9, 9), /INDEX pairings_expiry \(expires_at>\?\)/],
+  [
+    'pairings.ofDevice',
+    (tx) => tx.pairings.ofDevice('d'),
+    /sqlite_autoindex_pairings_\d \(device_id=\?\)/,
+  ],
   ['deliveries.ofSession', (tx) => tx.deliveries.ofSession('k', 9), /INDEX deliveries_session/],
   ['search.find', findNeedle, /VIRTUAL TABLE INDEX [0-9]+:M1</],
   ['jobs.due', (tx) => tx.jobs.due(9, 9), /INDEX jobs_due \(run_at<\?\)/],
