@@ -30,6 +30,7 @@ export async function serveAcceptance(state: BenchState): Promise<string> {
     events,
     invokeTool: createToolInvoker({ services, store, config, logger }),
     auth: { mode: 'token', token: ACCEPTANCE_TOKEN, password: undefined },
+    reloadConfig: async () => ({ applied: [], needsRestart: [], unchanged: [] }),
     host: '127.0.0.1',
     port: 0,
     logger,

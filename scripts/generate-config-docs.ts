@@ -18,6 +18,7 @@ The gateway reads one JSON5 file, \`trunkline.json\` in its state directory. Eve
 | configuration file | \`--config\`, \`TRUNKLINE_CONFIG\`, \`<state>/trunkline.json\` |
 | port | \`--port\`, \`TRUNKLINE_GATEWAY_PORT\`, \`gateway.port\`, 18789 |
 | token | \`gateway.auth.token\`, \`TRUNKLINE_GATEWAY_TOKEN\`, \`<state>/gateway.token\` (made at first start, mode 0600) |
+| password of mode \`password\` | \`gateway.auth.password\`, \`TRUNKLINE_GATEWAY_PASSWORD\` |
 | database | \`TRUNKLINE_DATABASE_URL\` (\`postgres://user:password@host:port/database\`), \`<state>/trunkline.db\` (SQLite) |
 | database past a pooler | \`TRUNKLINE_DATABASE_DIRECT_URL\`, needed when the first leads through a transaction pooler |
 | model provider keys | \`models.providers.*.apiKey\`; \`OPENAI_API_KEY\` and \`ANTHROPIC_API_KEY\` add the providers \`openai\` and \`anthropic\` |
@@ -26,6 +27,7 @@ The gateway reads one JSON5 file, \`trunkline.json\` in its state directory. Eve
 - \`"\${NAME}"\` in any text stands for the environment variable \`NAME\`; one that is not set is an error. \`"$\${NAME}"\` is the plain text.
 - A key within two letters of a known one is an error; any other unknown key is a warning and has no effect.
 - "Default only" marks a documented option whose support is not there yet: at its default it is accepted, at any other value the gateway does not start and says so.
+- A running gateway takes a changed file over by itself, at \`SIGHUP\` and at \`trunkline config reload\`: whole or, when something is wrong in it, not at all. What needs a restart says so here and in the log; the environment and the flags of the start stay.
 - \`trunkline config check\` reports everything that is wrong in a file; \`trunkline config schema\` prints its JSON Schema for editors.
 - \`agents.entries\` takes the same options as \`agents.list[]\`, under the id as key.
 `;
@@ -50,7 +52,11 @@ function toLine({ path, type, defaultValue, note }: OptionRow): string {
   const fallback = defaultValue === undefined ? '' : `\`${JSON.stringify(defaultValue)}\``;
   const also = (note.alsoAccepted ?? []).map((value) => `\`${JSON.stringify(value)}\``).join(', ');
   const extent = also === '' ? `**Default only.**` : `**Default only**, and ${also}.`;
-  const text = note.support === 'default-only' ? `${note.description} ${extent}` : note.description;
+  const restart = note.needsRestart === true ? ' A change needs a restart.' : '';
+  const text =
+    note.support === 'default-only'
+      ? `${note.description} ${extent}`
+      : `${note.description}${restart}`;
   return `| \`${path}\` | ${type} | ${fallback} | ${text} |`;
 }
 

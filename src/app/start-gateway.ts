@@ -7,18 +7,16 @@ import type { AgentTool } from '../agent/runtime.ts';
 import { createWorkspaceTools } from '../agent/tools/create-workspace-tools.ts';
 import type { ChannelAdapter } from '../channels/channel.ts';
 import { createWebchat } from '../channels/webchat/create-webchat.ts';
-import type { Environment } from '../config/env-references.ts';
 import {
   bindAddress,
   loadConfig,
   type LoadedConfig,
   type LoadOptions,
 } from '../config/load-config.ts';
-import { ensureGatewayToken } from '../config/gateway-token.ts';
 import { spawnTargets } from '../core/agents.ts';
 import { SCRIPTED_MODEL } from '../core/models.ts';
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts';
-import { GatewayError } from '../protocol/errors.ts';
+import type { ReloadReport } from '../gateway/dispatch.ts';
 import { createServices, type ServiceHost } from '../service/create-services.ts';
 import type { RunContext } from '../service/context.ts';
 import { createMirror, type Mirror } from '../service/mirror/create-mirror.ts';
@@ -29,8 +27,10 @@ import { createToolInvoker } from '../tools/create-tool-invoker.ts';
 import { type Clock, systemClock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { createLogger } from './create-logger.ts';
+import { createLiveConfig, type LiveConfig } from './live-config.ts';
 import { openStore } from './open-store.ts';
 import { TRUNKLINE_VERSION } from './version.ts';
+import { watchFiles } from './watch-files.ts';
 
 export interface StartOptions extends LoadOptions {
   logger?: Logger | undefined;
@@ -38,6 +38,8 @@ export interface StartOptions extends LoadOptions {
   wrapStore?: ((store: Store) => Store) | undefined;
   /** the time by which a store of its own is kept; tests move it */
   clock?: Clock | undefined;
+  /** how often the files of configuration and token are looked at for a change; default 1000 */
+  watchIntervalMs?: number | undefined;
   /** chat services beside webchat; one with the same id takes its place */
   channels?: readonly ChannelAdapter[] | undefined;
 }
@@ -49,12 +51,16 @@ export interface RunningGateway {
   stateDir: string;
   /** what the scripted runtime stands in for; undefined when a model is configured */
   notice: string | undefined;
+  /** Loads the configuration anew; rejects `config` and changes nothing when something is wrong in it. */
+  reload(): Promise<ReloadReport>;
   /** Stops taking work, hands over and closes. May be called twice. */
   stop(reason?: string): Promise<void>;
 }
 
 /** Runs that have not ended by then go on at the next start. */
 const STOP_GRACE_MS = 5000;
+/** A changed configuration is in force after this time. */
+const WATCH_INTERVAL_MS = 1000;
 
 /** Starts a gateway and resolves when it answers. Rejects with one clear error; then nothing is left running. */
 export async function startGateway(options: StartOptions = {}): Promise<RunningGateway> {
@@ -70,66 +76,47 @@ export async function startGateway(options: StartOptions = {}): Promise<RunningG
   });
   const store = options.wrapStore === undefined ? opened : options.wrapStore(opened);
   try {
-    const channels = options.channels ?? [];
-    const clock = store.shared?.clock ?? options.clock ?? systemClock;
-    return await startOn(store, { loaded, logger, env, bootId, channels, clock, release });
+    const live = createLiveConfig(loaded, { options, env, logger });
+    return await startOn(store, { loaded, live, logger, bootId, options, release });
   } catch (error) {
     await release();
     throw error;
   }
 }
 
-async function startOn(
-  store: Store,
-  {
-    loaded,
-    logger,
-    env,
-    bootId,
-    channels,
-    clock,
-    release,
-  }: {
-    loaded: LoadedConfig;
-    logger: Logger;
-    env: Environment;
-    bootId: string;
-    channels: readonly ChannelAdapter[];
-    clock: Clock;
-    release: () => Promise<void>;
-  },
-): Promise<RunningGateway> {
+interface Start {
+  loaded: LoadedConfig;
+  live: LiveConfig;
+  logger: Logger;
+  bootId: string;
+  options: StartOptions;
+  release: () => Promise<void>;
+}
+
+async function startOn(store: Store, start: Start): Promise<RunningGateway> {
+  const { loaded, live, logger, release } = start;
   const { config, stateDir } = loaded;
-  const { mode, password } = config.gateway.auth;
-  if (mode === 'trusted-proxy') {
-    throw new GatewayError('unsupported', 'gateway.auth.mode: trusted-proxy is not supported yet');
-  }
-  const token = mode === 'token' ? ensureGatewayToken(loaded, { env }).token : undefined;
-  const secret = token ?? password ?? stateDir;
+  const { auth } = live.gatewaySettings();
   const { context, host, invokeTool } = buildServices(store, {
-    loaded,
-    logger,
-    secret,
-    bootId,
-    channels,
-    clock,
+    ...start,
+    secret: auth.token ?? auth.password ?? stateDir,
   });
   // where several gateways share a store, no one of them owns the files
   const mirror = store.shared === undefined ? createMirror(context) : undefined;
   let isReady = false;
   await host.start();
   mirror?.start();
+  const reload = async () => live.reload((settings) => gateway.reconfigure(settings));
   const gateway = createGateway({
+    ...live.gatewaySettings(),
     services: host.services,
     events: context.events,
     invokeTool,
-    auth: { mode, token, password },
+    reloadConfig: reload,
     host: bindAddress(config.gateway.bind),
     port: config.gateway.port,
     logger,
     health: { isReady: () => isReady, probe: () => answers(store) },
-    allowedOrigins: config.gateway.allowedOrigins,
-    toolPolicy: config.gateway.tools,
     version: TRUNKLINE_VERSION,
   });
   try {
@@ -137,8 +124,14 @@ async function startOn(
     const { url, port } = await gateway.listen();
     writeFileSync(loaded.urlPath, `${url}\n`, { mode: 0o600 });
     logger.info({ url, stateDir }, 'gateway ready');
-    const stop = stopOnce({ gateway, host, mirror, release, urlFile: loaded.urlPath });
-    return { url, port, token, stateDir, notice: noticeOf(loaded), stop };
+    const stopWatch = watchFiles([loaded.configPath, loaded.tokenPath], {
+      intervalMs: start.options.watchIntervalMs ?? WATCH_INTERVAL_MS,
+      // what was wrong is in the log
+      onChange: () => void reload().catch(() => {}),
+    });
+    const parts = { gateway, host, mirror, stopWatch, release, urlFile: loaded.urlPath };
+    const token = auth.token;
+    return { url, port, token, stateDir, notice: noticeOf(loaded), reload, stop: stopOnce(parts) };
   } catch (error) {
     await host.stop(0);
     await mirror?.stop();
@@ -157,27 +150,15 @@ async function answers(store: Store): Promise<boolean> {
 
 function buildServices(
   store: Store,
-  {
-    loaded,
-    logger,
-    secret,
-    bootId,
-    channels,
-    clock,
-  }: {
-    loaded: LoadedConfig;
-    logger: Logger;
-    secret: string;
-    bootId: string;
-    channels: readonly ChannelAdapter[];
-    clock: Clock;
-  },
+  { loaded, live, logger, secret, bootId, options }: Start & { secret: string },
 ): { context: RunContext; host: ServiceHost; invokeTool: ReturnType<typeof createToolInvoker> } {
-  const { config, stateDir } = loaded;
-  const currentConfig = () => config;
+  const { stateDir } = loaded;
+  const config = live.current;
+  const channels = options.channels ?? [];
+  const clock = store.shared?.clock ?? options.clock ?? systemClock;
   const events = createRunEvents((err) => logger.error({ err }, 'an event listener failed'));
   const scripted = createScriptedRuntime();
-  const embedded = createEmbeddedRuntime({ providers: () => config.models.providers, logger });
+  const embedded = createEmbeddedRuntime({ providers: () => config().models.providers, logger });
   const webchat = createWebchat((part) =>
     events.emit({
       type: 'chat_delivery',
@@ -190,7 +171,7 @@ function buildServices(
   const tools = new Map<string, AgentTool>();
   const context: RunContext = {
     store,
-    config: currentConfig,
+    config,
     clock,
     logger,
     events,
@@ -207,15 +188,10 @@ function buildServices(
     services: host.services,
     logger,
     runContext: host.runPosition,
-    spawnTargets: (agentId) => spawnTargets(config, agentId),
+    spawnTargets: (agentId) => spawnTargets(config(), agentId),
   });
   for (const tool of [...sessionTools, ...createWorkspaceTools()]) tools.set(tool.spec.name, tool);
-  const invokeTool = createToolInvoker({
-    services: host.services,
-    store,
-    config: currentConfig,
-    logger,
-  });
+  const invokeTool = createToolInvoker({ services: host.services, store, config, logger });
   return { context, host, invokeTool };
 }
 
@@ -228,11 +204,13 @@ function stopOnce(parts: {
   gateway: Gateway;
   host: ServiceHost;
   mirror: Mirror | undefined;
+  stopWatch: () => void;
   release: () => Promise<void>;
   urlFile: string;
 }): RunningGateway['stop'] {
   let stopping: Promise<void> | undefined;
   const stop = async (reason: string): Promise<void> => {
+    parts.stopWatch();
     parts.gateway.drain(reason);
     await parts.host.stop(STOP_GRACE_MS);
     await parts.gateway.close();

@@ -30,14 +30,21 @@ export function addClientOptions(command: Command): Command {
 
 /** Returns how to connect to the gateway that the flags and the environment mean. */
 export function connectOptions(flags: ClientFlags, io: CliIo): ConnectOptions {
-  const { url, token } = findGateway({
+  const place = findGateway({
     url: flags.url,
     token: flags.token,
     stateDir: flags.stateDir,
     configPath: flags.config,
     env: io.env,
   });
-  return { url, token, clientName: 'trunkline-cli', clientVersion: TRUNKLINE_VERSION, mode: 'cli' };
+  return {
+    url: place.url,
+    token: place.token,
+    password: place.password,
+    clientName: 'trunkline-cli',
+    clientVersion: TRUNKLINE_VERSION,
+    mode: 'cli',
+  };
 }
 
 /** Connects, lets `use` make its requests, and closes the connection whatever happens. */

@@ -51,8 +51,12 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'call a method of the gateway',
     load: async () => (await import('./commands/call.ts')).defineCall,
   },
+  devices: {
+    summary: 'list, approve, reject and revoke devices',
+    load: async () => (await import('./commands/devices.ts')).defineDevices,
+  },
   config: {
-    summary: 'check the configuration, print its schema',
+    summary: 'check the configuration, load it anew, print its schema',
     load: async () => (await import('./commands/config.ts')).defineConfig,
   },
   doctor: {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import JSON5 from 'json5';
 import { configSchema } from '../protocol/options/config.ts';
 import type { Config } from '../protocol/options/config.ts';
+import { checkGateway, withSecrets } from './check-gateway.ts';
 import { checkReferences } from './check-references.ts';
 import { isSettings } from './config-issue.ts';
 import type { ConfigIssue } from './config-issue.ts';
@@ -30,7 +31,8 @@ export function checkConfig(
 ): { ok: boolean; errors: ConfigIssue[]; warnings: ConfigIssue[] } {
   const file = readConfigFile(path);
   if (!file.ok) return { ok: false, errors: [file.error], warnings: [] };
-  const { errors, warnings } = checkConfigValue(file.written, env);
+  const { config, errors, warnings } = checkConfigValue(file.written, env);
+  if (config !== undefined) errors.push(...checkGateway(withSecrets(config, env)));
   return { ok: errors.length === 0, errors, warnings };
 }
 

@@ -26,6 +26,8 @@ export interface GatewayPlace {
   url: string;
   /** undefined = none is known */
   token: string | undefined;
+  /** of mode `password`; undefined = none is known, or none is wanted */
+  password: string | undefined;
   source: 'url' | 'environment' | 'state' | 'config';
 }
 
@@ -41,13 +43,16 @@ export function findGateway(options: FindOptions = {}): GatewayPlace {
   const env = options.env ?? process.env;
   const files = stateFiles(options, env);
   const { url, source } = findUrl(options, { env, files });
-  if (options.token !== undefined) return { url, source, token: options.token };
-  const fromEnvironment = given(env, 'TRUNKLINE_GATEWAY_TOKEN');
-  // Someone who points a command at another machine has not agreed to send it this one's token.
+  if (options.token !== undefined)
+    return { url, source, token: options.token, password: undefined };
+  const token = given(env, 'TRUNKLINE_GATEWAY_TOKEN');
+  const password = given(env, 'TRUNKLINE_GATEWAY_PASSWORD');
+  const isGiven = token !== undefined || password !== undefined;
+  // Someone who points a command at another machine has not agreed to send it this one's secrets.
   const isNamed = source === 'url' || source === 'environment';
-  if (isNamed && (fromEnvironment !== undefined || !isLoopback(new URL(url).hostname)))
-    return { url, source, token: fromEnvironment };
-  return { url, source, token: ownToken({ env, files }) };
+  if (isNamed && (isGiven || !isLoopback(new URL(url).hostname)))
+    return { url, source, token, password };
+  return { url, source, ...ownSecrets({ env, files }) };
 }
 
 function findUrl(
@@ -72,12 +77,20 @@ function findUrl(
   return { url: `http://${clientHost(gateway.bind)}:${port}`, source: 'config' };
 }
 
-function ownToken({ env, files }: { env: Environment; files: StateFiles }): string | undefined {
-  return (
-    readGatewaySettings(files, env).auth.token ??
-    given(env, 'TRUNKLINE_GATEWAY_TOKEN') ??
-    readTokenFile(files.tokenPath)
-  );
+function ownSecrets(state: {
+  env: Environment;
+  files: StateFiles;
+}): Pick<GatewayPlace, 'token' | 'password'> {
+  const { env, files } = state;
+  const { auth } = readGatewaySettings(files, env);
+  if (auth.mode === 'none') return { token: undefined, password: undefined };
+  if (auth.mode === 'password') {
+    const password = auth.password ?? given(env, 'TRUNKLINE_GATEWAY_PASSWORD');
+    return { token: undefined, password };
+  }
+  const token =
+    auth.token ?? given(env, 'TRUNKLINE_GATEWAY_TOKEN') ?? readTokenFile(files.tokenPath);
+  return { token, password: undefined };
 }
 
 /** Reads only what a client needs: a fault elsewhere in the file must not keep it from a running gateway. */

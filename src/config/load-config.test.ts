@@ -80,16 +80,35 @@ test('gateway.bind is loopback or an IP address; what is not there yet is refuse
   assert.throws(() => bindOf('example.org'), isConfigError(/--bind: use "loopback" or an IP/));
 });
 
+test('[GW28] mode none beyond loopback, and mode password without one, are refused by name', (t) => {
+  const start = (gateway: object, env: Record<string, string> = {}, bind?: string) =>
+    loadConfig({ stateDir: makeState(t, { 'trunkline.json': { gateway } }), env, bind }).config;
+  const none = { auth: { mode: 'none' } };
+  assert.equal(start(none).gateway.auth.mode, 'none');
+  assert.equal(start({ ...none, bind: '127.0.0.2' }).gateway.bind, '127.0.0.2');
+  for (const bind of ['0.0.0.0', '::', '192.168.1.2']) {
+    assert.throws(() => start({ ...none, bind }), isConfigError(/gateway\.bind: reaches beyond/));
+    assert.throws(() => start(none, {}, bind), isConfigError(/gateway\.bind: reaches beyond/));
+    assert.equal(start({ bind }).gateway.bind, bind);
+  }
+  const byPassword = { auth: { mode: 'password' } };
+  assert.throws(() => start(byPassword), isConfigError(/gateway\.auth\.password: is missing/));
+  const env = { TRUNKLINE_GATEWAY_PASSWORD: 'hunter5' };
+  assert.equal(start(byPassword, env).gateway.auth.password, 'hunter5');
+  const proxied = { auth: { mode: 'trusted-proxy' } };
+  assert.throws(() => start(proxied), isConfigError(/"trusted-proxy" is not supported yet/));
+});
+
 test('every fault is reported at once, and no secret is in the text', (t) => {
   const stateDir = makeState(t, {
     'trunkline.json': {
-      gateway: { auth: { token: 'hunter2', password: 'hunter3' }, prot: 1 },
+      gateway: { auth: { token: 'hunter2', mode: 'trusted-proxy' }, prot: 1 },
       models: { providers: { p: { baseUrl: 'x', apiKey: '${GONE}' } } },
     },
   });
   const env = { TRUNKLINE_DATABASE_URL: 'mysql://u:hunter4@h/d' };
   const faults =
-    /models\.providers\.p\.apiKey: environment variable GONE[^]*baseUrl[^]*auth\.password[^]*gateway\.prot[^]*TRUNKLINE_DATABASE_URL: expected postgres:\/\//;
+    /models\.providers\.p\.apiKey: environment variable GONE[^]*baseUrl[^]*auth\.mode[^]*gateway\.prot[^]*TRUNKLINE_DATABASE_URL: expected postgres:\/\//;
   assert.throws(
     () => loadConfig({ stateDir, env }),
     (error: unknown) => {

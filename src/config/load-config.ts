@@ -3,6 +3,7 @@ import type { Config } from '../protocol/options/config.ts';
 import { gatewayOptions } from '../protocol/options/gateway-options.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { checkConfigValue, readConfigFile } from './check-config.ts';
+import { checkGateway, withSecrets } from './check-gateway.ts';
 import { formatIssue } from './config-issue.ts';
 import type { ConfigIssue } from './config-issue.ts';
 import { type DatabasePlace, databasePlaceOf } from './database-place.ts';
@@ -49,10 +50,11 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   });
   const place = overridesOf(options, env);
   const database = databasePlaceOf(env);
-  const errors = [...checked.errors, ...place.errors, ...database.errors];
-  if (checked.config === undefined || errors.length > 0)
+  const gateway = checked.config && { ...withSecrets(checked.config, env), ...place.gateway };
+  const unsafe = gateway === undefined ? [] : checkGateway(gateway);
+  const errors = [...checked.errors, ...place.errors, ...unsafe, ...database.errors];
+  if (checked.config === undefined || gateway === undefined || errors.length > 0)
     throw configError(files.configPath, errors);
-  const gateway = { ...checked.config.gateway, ...place.gateway };
   return {
     ...files,
     isConfigFound,

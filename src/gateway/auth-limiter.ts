@@ -1,12 +1,22 @@
+import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../protocol/errors.ts';
 import type { Clock } from '../util/clock.ts';
-import type { GatewayLimits } from './limits.ts';
 import { isLoopbackAddress } from './origin-policy.ts';
 
-/** Who is trying: programs on this machine are never locked out, pages are (BR-068). */
+/** Who is trying. */
 export interface AuthPeer {
   address: string;
   origin?: string | undefined;
+  /** a proxy speaks for somebody else, wherever the proxy itself is */
+  isForwarded?: boolean | undefined;
+}
+/** `gateway.auth.rateLimit`: wrong credentials of one address. */
+export interface AuthRateLimit {
+  maxAttempts: number;
+  windowMs: number;
+  lockoutMs: number;
+  /** programs on this machine are never locked out, pages are (BR-068) */
+  exemptLoopback: boolean;
 }
 export interface AuthLimiter {
   /** Throws `unavailable` (`AUTH_RATE_LIMITED`) while the peer is locked out. */
@@ -15,6 +25,7 @@ export interface AuthLimiter {
 }
 
 const MAX_PEERS = 10_000;
+const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip'];
 
 interface Failures {
   count: number;
@@ -22,11 +33,22 @@ interface Failures {
   lockedUntil: number;
 }
 
-/** Returns a limiter of wrong credentials that remembers a bounded number of peers. */
-export function createAuthLimiter(
-  limits: Pick<GatewayLimits, 'authFailures' | 'authWindowMs' | 'authLockoutMs'>,
-  clock: Clock,
-): AuthLimiter {
+/** Returns who a request comes from. */
+export function peerOf(request: IncomingMessage): AuthPeer {
+  return {
+    address: request.socket.remoteAddress ?? '',
+    origin: request.headers.origin,
+    isForwarded: FORWARDING_HEADERS.some((name) => request.headers[name] !== undefined),
+  };
+}
+
+/** Returns whether it is this machine that speaks, and for itself. */
+export function isLocalAddress({ address, isForwarded }: AuthPeer): boolean {
+  return isForwarded !== true && isLoopbackAddress(address);
+}
+
+/** Returns a limiter of wrong credentials that remembers a bounded number of peers; the limits may change. */
+export function createAuthLimiter(limits: () => AuthRateLimit, clock: Clock): AuthLimiter {
   const peers = new Map<string, Failures>();
   return {
     check: (peer) => {
@@ -34,16 +56,17 @@ export function createAuthLimiter(
       if (leftMs > 0) throw locked(leftMs);
     },
     fail: (peer) => {
-      if (peer.origin === undefined && isLoopbackAddress(peer.address)) return;
+      const { maxAttempts, windowMs, lockoutMs, exemptLoopback } = limits();
+      if (exemptLoopback && peer.origin === undefined && isLocalAddress(peer)) return;
       const now = clock.now();
       const key = keyOf(peer);
       const known = peers.get(key);
       const failures =
-        known === undefined || now - known.since > limits.authWindowMs
+        known === undefined || now - known.since > windowMs
           ? { count: 0, since: now, lockedUntil: 0 }
           : known;
       failures.count += 1;
-      if (failures.count >= limits.authFailures) failures.lockedUntil = now + limits.authLockoutMs;
+      if (failures.count >= maxAttempts) failures.lockedUntil = now + lockoutMs;
       peers.delete(key);
       peers.set(key, failures);
       const oldest = peers.keys().next().value;
@@ -52,8 +75,9 @@ export function createAuthLimiter(
   };
 }
 
-function keyOf({ address, origin }: AuthPeer): string {
-  return `${address} ${origin ?? ''}`;
+/** What comes through a proxy on this machine must not lock out the machine's own programs. */
+function keyOf({ address, origin, isForwarded }: AuthPeer): string {
+  return `${address} ${isForwarded === true ? 'proxied' : ''} ${origin ?? ''}`;
 }
 
 function locked(leftMs: number): GatewayError {

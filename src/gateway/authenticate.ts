@@ -18,7 +18,7 @@ export interface Credential {
 export type Authenticate = (given: Credential) => readonly OperatorScope[];
 
 /** Returns the check of credentials; throws `config` when the mode lacks its secret. */
-export function createAuthenticate(auth: GatewayAuth): Authenticate {
+function createAuthenticate(auth: GatewayAuth): Authenticate {
   const held = auth.scopes ?? OPERATOR_SCOPES;
   if (auth.mode === 'none') return () => held;
   const kind = auth.mode;
@@ -36,6 +36,39 @@ export function createAuthenticate(auth: GatewayAuth): Authenticate {
     if (!timingSafeEqual(digest(offered), expected)) throw refused(kind, 'MISMATCH');
     return held;
   };
+}
+
+/** The shared secret in force. What was let in under an earlier one is let in no longer. */
+export interface SharedSecret {
+  /** counts the secrets that were in force */
+  readonly generation: number;
+  check: Authenticate;
+  /** Returns whether another secret, or another mode, is in force now; throws `config` like the creation. */
+  replace(auth: GatewayAuth): boolean;
+}
+
+/** Returns the holder of the secret that new connections have to show. */
+export function createSharedSecret(first: GatewayAuth): SharedSecret {
+  let auth = first;
+  let check = createAuthenticate(first);
+  let generation = 1;
+  return {
+    get generation() {
+      return generation;
+    },
+    check: (given) => check(given),
+    replace: (next) => {
+      const isOther = next.mode !== auth.mode || secretOf(next) !== secretOf(auth);
+      check = createAuthenticate(next);
+      auth = next;
+      if (isOther) generation += 1;
+      return isOther;
+    },
+  };
+}
+
+function secretOf(auth: GatewayAuth): string | undefined {
+  return auth.mode === 'none' ? undefined : auth[auth.mode];
 }
 
 function digest(secret: string): Buffer {

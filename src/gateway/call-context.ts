@@ -3,6 +3,8 @@ import type { OperatorScope } from '../protocol/scopes.ts';
 /** What a request knows of its connection. */
 export interface CallContext {
   scopes: readonly OperatorScope[];
+  /** the device that proved its key on this connection */
+  deviceId?: string | undefined;
   /** aborts when the connection is gone */
   signal: AbortSignal;
   /** sends a response before the last one (`agent` answers twice) */

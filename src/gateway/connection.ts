@@ -1,6 +1,6 @@
 /**
  * One WebSocket connection. States: `challenged` (our nonce is out, only `connect` is heard) →
- * `open` (requests and events) → `closed`. Whatever a client does ends in a response or a close.
+ * `judged` (what comes meanwhile is held) → `open` (requests and events) → `closed`. Whatever a client does ends in a response or a close.
  */
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
@@ -8,6 +8,7 @@ import type { RawData, WebSocket } from 'ws';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { EventName, PlainPayloads } from '../protocol/events.ts';
 import type { RequestFrame } from '../protocol/frames.ts';
+import type { OperatorScope } from '../protocol/scopes.ts';
 import { toWireError } from '../protocol/wire-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -33,6 +34,11 @@ export interface ConnectionDeps extends HandshakeDeps {
   onGone: (connection: Connection, watcher: Watcher | undefined) => void;
 }
 
+interface ReceivedFrame {
+  data: RawData;
+  isBinary: boolean;
+}
+
 export class Connection {
   readonly #deps: ConnectionDeps;
   readonly #socket: WebSocket;
@@ -41,7 +47,12 @@ export class Connection {
   readonly #gone = new AbortController();
   readonly #views = createRunViews();
   readonly #handshakeTimer: NodeJS.Timeout;
+  readonly #nonce = randomUUID();
   #session: ClientSession | undefined;
+  /** the device that it says it is, from the moment it says so */
+  #deviceId: string | undefined;
+  /** what came while `connect` was judged; bounded by what may come before it is through */
+  #held: ReceivedFrame[] | undefined;
   #watcher: Watcher | undefined;
   #receivedBytes = 0;
   #seq = 0;
@@ -63,7 +74,7 @@ export class Connection {
     // `close` follows
     socket.on('error', (err) => deps.logger.debug({ err, connId: this.#id }, 'socket error'));
     socket.on('close', () => this.#end());
-    this.#sendEvent('connect.challenge', { nonce: randomUUID(), ts: deps.clock.now() });
+    this.#sendEvent('connect.challenge', { nonce: this.#nonce, ts: deps.clock.now() });
   }
 
   /** Counts what arrives before the client is connected, so that nobody unknown fills the memory. */
@@ -91,6 +102,27 @@ export class Connection {
     this.close(CLOSE.restart, reason);
   }
 
+  /** Sends an event that is no run's; nothing before the client is connected. */
+  tell<Name extends keyof PlainPayloads>(event: Name, payload: PlainPayloads[Name]): void {
+    if (this.#session !== undefined) this.#sendEvent(event, payload);
+  }
+
+  hasScope(scope: OperatorScope): boolean {
+    return this.#session?.scopes.includes(scope) ?? false;
+  }
+
+  /** Closes the connection of a device, also while it is still being let in. */
+  closeDevice(deviceId: string): void {
+    if (this.#deviceId === deviceId) this.close(CLOSE.refused, 'DEVICE_REVOKED');
+  }
+
+  /** Closes a connection that was let in under another secret than this one. */
+  closeOlderThan(generation: number): void {
+    const shown = this.#session?.generation;
+    if (shown !== undefined && shown !== generation)
+      this.close(CLOSE.refused, 'AUTH_CREDENTIAL_ROTATED');
+  }
+
   close(code: number, reason: string): void {
     // a close frame has room for 123 bytes
     this.#socket.close(
@@ -108,6 +140,7 @@ export class Connection {
 
   #receive(data: RawData, isBinary: boolean): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.#held !== undefined) return void this.#held.push({ data, isBinary });
     if (isBinary) return this.close(CLOSE.notText, 'frames are text');
     const { preAuthBytes, maxJsonDepth } = this.#deps.limits;
     const text = toText(data);
@@ -115,7 +148,7 @@ export class Connection {
       return this.close(CLOSE.tooLarge, 'too much before connect');
     const parsed = parseFrame(text, maxJsonDepth);
     if (parsed.kind === 'request') {
-      if (this.#session === undefined) this.#connect(parsed.frame);
+      if (this.#session === undefined) void this.#connect(parsed.frame);
       else void this.#answer(parsed.frame, this.#session);
       return;
     }
@@ -124,19 +157,33 @@ export class Connection {
     else if (parsed.id === undefined) this.close(CLOSE.invalidFrame, parsed.error.message);
   }
 
-  #connect(frame: RequestFrame): void {
-    const { limits, clock, version, startedAt, isReady } = this.#deps;
-    const result = judgeConnect(frame, { deps: this.#deps, peer: this.#peer });
+  async #connect(frame: RequestFrame): Promise<void> {
+    const held: ReceivedFrame[] = [];
+    this.#held = held;
+    const result = await judgeConnect(frame, {
+      deps: this.#deps,
+      peer: this.#peer,
+      nonce: this.#nonce,
+      onDevice: (deviceId) => (this.#deviceId = deviceId),
+    });
+    this.#held = undefined;
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (!result.ok) {
       const error = this.#respondError(frame.id, result.error);
       return this.close(result.closeCode, error.message);
     }
+    this.#open(frame.id, result.session);
+    this.closeOlderThan(this.#deps.secret.generation);
+    for (const { data, isBinary } of held) this.#receive(data, isBinary);
+  }
+
+  #open(id: string, session: ClientSession): void {
+    const { limits, clock, version, startedAt, isReady } = this.#deps;
     clearTimeout(this.#handshakeTimer);
-    this.#session = result.session;
+    this.#session = session;
     const about = { connId: this.#id, version, startedAt, limits };
-    const hello = toHello(result.session, { ...about, isReady: isReady(), now: clock.now() });
-    this.#respond(frame.id, hello);
-    if (result.session.scopes.includes('operator.read')) this.#watch(result.session);
+    this.#respond(id, toHello(session, { ...about, isReady: isReady(), now: clock.now() }));
+    if (session.scopes.includes('operator.read')) this.#watch(session);
   }
 
   #watch({ protocol, caps }: ClientSession): void {
@@ -152,6 +199,7 @@ export class Connection {
     try {
       const payload = await this.#deps.dispatch(frame, {
         scopes: session.scopes,
+        deviceId: session.deviceId,
         signal: this.#gone.signal,
         respond: (first) => this.#respond(frame.id, first),
         markStarted: (runId) => (this.#views.of(runId).isStarter = true),

@@ -4,26 +4,27 @@ import { systemClock } from '../util/clock.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { createAuthLimiter } from './auth-limiter.ts';
-import { createAuthenticate } from './authenticate.ts';
-import type { GatewayAuth } from './authenticate.ts';
 import { Connection } from './connection.ts';
 import type { ConnectionDeps } from './connection.ts';
+import { watchDevices } from './device-events.ts';
 import { createDispatch } from './dispatch.ts';
+import type { ReloadConfig } from './dispatch.ts';
+import { createDoorSettings } from './door-settings.ts';
+import type { GatewaySettings } from './door-settings.ts';
 import { closeServer, createHttpServer, listenOn } from './http-server.ts';
 import type { Listening } from './http-server.ts';
-import type { HttpToolPolicy } from './http-tool-policy.ts';
 import type { InvokeTool } from './invoke-tool.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import type { GatewayLimits } from './limits.ts';
-import { refusedOrigin } from './origin-policy.ts';
+import type { RequestHeaders } from './origin-policy.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import { createUpgrade } from './upgrade.ts';
 
-export interface GatewayOptions {
+export interface GatewayOptions extends GatewaySettings {
   services: Services;
   events: RunEvents;
   invokeTool: InvokeTool;
-  auth: GatewayAuth;
+  reloadConfig: ReloadConfig;
   host: string;
   /** 0 = any free port */
   port: number;
@@ -33,10 +34,6 @@ export interface GatewayOptions {
     /** Resolves whether the store answers; must not reject. */
     probe(): Promise<boolean>;
   };
-  /** pages that may connect, as `https://console.example`; loopback pages of our own port always may */
-  allowedOrigins?: readonly string[] | undefined;
-  /** `gateway.tools`: what the HTTP door offers */
-  toolPolicy?: HttpToolPolicy | undefined;
   limits?: Partial<GatewayLimits> | undefined;
   clock?: Clock | undefined;
   /** shown to clients */
@@ -45,6 +42,11 @@ export interface GatewayOptions {
 export interface Gateway {
   /** Opens the port. Contract: called when everything behind it accepts calls. */
   listen(): Promise<Listening>;
+  /**
+   * Applies other settings to what comes from now on. With another secret, or another mode, the sockets
+   * that the old one opened are closed (1008); those of devices with tokens of their own stay.
+   */
+  reconfigure(settings: GatewaySettings): void;
   /** Refuses new work and new connections, tells the clients and closes their sockets (1012). */
   drain(reason: string): void;
   /** Ends what is left and resolves when the port is free. May be called twice. */
@@ -60,24 +62,22 @@ export function createGateway(options: GatewayOptions): Gateway {
   const clock = options.clock ?? systemClock;
   const version = options.version ?? 'dev';
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const authenticate = createAuthenticate(options.auth);
-  const limiter = createAuthLimiter(limits, clock);
+  const settings = createDoorSettings(options);
+  const { secret, toolPolicy } = settings;
+  const limiter = createAuthLimiter(settings.rateLimit, clock);
   const subscriptions = createSubscriptions(events, clock);
   const connections = new Set<Connection>();
   let port = options.port;
-  let isGone = false;
   let ticker: NodeJS.Timeout | undefined;
 
-  const isReady = () => options.health.isReady();
-  const isServing = async () => isReady() && !isGone && (await options.health.probe());
-  const isDraining = () => isGone;
-  const judgeOrigin = (headers: { origin?: string | undefined; host?: string | undefined }) =>
-    refusedOrigin(headers, { host, port, allowedOrigins: options.allowedOrigins ?? [] });
-  const shared = { authenticate, limiter, limits, logger, clock, isReady, isServing, isDraining };
+  const { end, ...serving } = createServing(options.health);
+  const refusedOrigin = (headers: RequestHeaders) =>
+    settings.refusedOrigin(headers, { host, port });
+  const given = { services, invokeTool, logger, clock, version };
+  const shared = { ...given, ...serving, secret, limiter, limits };
   const connectionDeps: ConnectionDeps = {
     ...shared,
-    dispatch: createDispatch({ services, invokeTool, version, clock, isServing, isDraining }),
-    version,
+    dispatch: createDispatch({ ...shared, reloadConfig: options.reloadConfig }),
     startedAt: clock.now(),
     onWatcher: (watcher) => subscriptions.add(watcher),
     onGone: (connection, watcher) => {
@@ -85,11 +85,11 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (watcher !== undefined) subscriptions.remove(watcher);
     },
   };
-  const doors = { ...shared, refusedOrigin: judgeOrigin };
-  const toolPolicy = options.toolPolicy ?? {};
+  const doors = { ...shared, toolPolicy, refusedOrigin };
+  const stopDevices = watchDevices(events, { connections, clock });
   const server = createHttpServer(async () => {
     const { createHttpListener } = await import('./http-routes.ts');
-    return createHttpListener({ ...doors, services, invokeTool, toolPolicy });
+    return createHttpListener(doors);
   }, logger);
   const upgrade = createUpgrade({
     ...doors,
@@ -111,16 +111,35 @@ export function createGateway(options: GatewayOptions): Gateway {
       }, limits.tickIntervalMs);
       return listening;
     },
+    reconfigure: (next) => {
+      if (!settings.replace(next)) return;
+      for (const connection of connections) connection.closeOlderThan(secret.generation);
+    },
     drain: (reason) => {
-      isGone = true;
+      end();
       for (const connection of connections) connection.shutDown(reason);
     },
     close: async () => {
-      isGone = true;
+      end();
       clearInterval(ticker);
       subscriptions.close();
+      stopDevices();
       for (const connection of connections) connection.terminate();
       await closeServer(server, CLOSE_GRACE_MS);
+    },
+  };
+}
+
+/** Says how far the gateway takes calls: ready once everything is, until `end`. */
+function createServing(health: GatewayOptions['health']) {
+  let isGone = false;
+  const isReady = () => health.isReady();
+  return {
+    isReady,
+    isServing: async () => isReady() && !isGone && (await health.probe()),
+    isDraining: () => isGone,
+    end: () => {
+      isGone = true;
     },
   };
 }

@@ -12,6 +12,18 @@ import type { CallContext } from './call-context.ts';
 import { invokeAs } from './invoke-tool.ts';
 import type { InvokeTool } from './invoke-tool.ts';
 
+/** Loads the configuration anew; resolves with what was applied, or rejects `config` and changes nothing. */
+export type ReloadConfig = () => Promise<ReloadReport>;
+
+/** Option paths, never values. */
+export interface ReloadReport {
+  applied: string[];
+  /** changed in the file and kept as it was: these need a restart */
+  needsRestart: string[];
+  /** sections in which nothing changed */
+  unchanged: string[];
+}
+
 /** Resolves with the payload of the (last) response; a rejection is the error response. */
 export type Dispatch = (frame: RequestFrame, context: CallContext) => Promise<unknown>;
 
@@ -24,8 +36,10 @@ export interface DispatchDeps {
   /** ready, not draining, and the store answers */
   isServing: () => Promise<boolean>;
   isDraining: () => boolean;
+  reloadConfig: ReloadConfig;
 }
 
+type DeviceMethod = Extract<MethodName, `device.${string}`>;
 type Handlers = {
   [Name in MethodName]: (params: MethodParams[Name], context: CallContext) => Promise<unknown>;
 };
@@ -53,6 +67,7 @@ function createHandlers({
   version,
   clock,
   isServing,
+  reloadConfig,
 }: DispatchDeps): Handlers {
   return {
     health: async () => ({ ok: await isServing(), ts: clock.now() }),
@@ -103,11 +118,36 @@ function createHandlers({
       ok: true,
       result: await invokeAs({ services, invokeTool }, params),
     }),
+    'config.reload': () => reloadConfig(),
+    ...deviceHandlers(services),
   };
 }
 
-function toCaller({ scopes }: CallContext): OperatorCaller {
-  return { type: 'operator', scopes };
+function deviceHandlers(services: Services): Pick<Handlers, DeviceMethod> {
+  return {
+    'device.pair.list': async () => ({ pending: await services.listPairings() }),
+    'device.pair.approve': async (approval, context) => ({
+      ok: true,
+      device: await services.approvePairing(toCaller(context), approval),
+    }),
+    'device.pair.reject': async ({ requestId }, context) => ({
+      ok: true,
+      rejected: await services.rejectPairing(toCaller(context), requestId),
+    }),
+    'device.list': async () => ({ devices: await services.listDevices() }),
+    'device.revoke': async ({ deviceId }, context) => ({
+      ok: true,
+      device: await services.revokeDevice(toCaller(context), deviceId),
+    }),
+    'device.token.rotate': async ({ deviceId }, context) => ({
+      ok: true,
+      ...(await services.rotateDeviceToken(toCaller(context), deviceId)),
+    }),
+  };
+}
+
+function toCaller({ scopes, deviceId }: CallContext): OperatorCaller {
+  return { type: 'operator', scopes, ...(deviceId === undefined ? {} : { deviceId }) };
 }
 
 /** Throws `forbidden` when the method needs a scope that is not there. */

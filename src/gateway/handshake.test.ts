@@ -30,7 +30,7 @@ test('[GW1] hello-ok says what was granted, what exists and which limits hold', 
   assert.equal(payload['protocol'], 4);
   assert.deepEqual(payload['auth'], {
     role: 'operator',
-    scopes: ['operator.read', 'operator.write', 'operator.admin'],
+    scopes: ['operator.read', 'operator.write', 'operator.admin', 'operator.pairing'],
   });
   assert.deepEqual(payload['policy'], {
     maxPayload: 25 * 1024 * 1024,
@@ -222,7 +222,7 @@ test('a mode without its secret is a configuration error', async () => {
 });
 
 test('[GW6, BR-068] a foreign page is refused with and without the token, and then rate limited', async () => {
-  const own = await startGateway({ limits: { authFailures: 5 } });
+  const own = await startGateway({ rateLimit: { maxAttempts: 5 } });
   const origin = 'https://evil.example';
   const statuses = [];
   for (let i = 0; i < 7; i++)
@@ -235,7 +235,7 @@ test('[GW6, BR-068] a foreign page is refused with and without the token, and th
 
 test('[GW6, BR-068] an allowed page needs the token, and wrong ones lock it out', async () => {
   const origin = 'https://console.example';
-  const own = await startGateway({ limits: { authFailures: 3 }, allowedOrigins: [origin] });
+  const own = await startGateway({ rateLimit: { maxAttempts: 3 }, allowedOrigins: [origin] });
   const page = await own.open({ Origin: origin });
   assert.ok((await page.connect()).ok);
   for (let i = 0; i < 3; i++)

@@ -2,12 +2,11 @@ import { GatewayError } from '../protocol/errors.ts';
 import { EVENT_NAMES } from '../protocol/events.ts';
 import type { ConnectParams, HelloOk, RequestFrame } from '../protocol/frames.ts';
 import { METHOD_NAMES, parseConnectParams } from '../protocol/methods.ts';
-import { grantScopes } from '../protocol/scopes.ts';
-import type { OperatorScope } from '../protocol/scopes.ts';
 import { PROTOCOL_MAX, PROTOCOL_MIN, negotiateProtocol } from '../protocol/versions.ts';
 import type { ProtocolVersion } from '../protocol/versions.ts';
+import { admitClient } from './admit-client.ts';
+import type { AdmitDeps, Admitted } from './admit-client.ts';
 import type { AuthLimiter, AuthPeer } from './auth-limiter.ts';
-import type { Authenticate } from './authenticate.ts';
 import type { GatewayLimits } from './limits.ts';
 
 /** WebSocket close codes the gateway uses. */
@@ -22,14 +21,12 @@ export const CLOSE = {
 } as const;
 
 /** What a connected client is. */
-export interface ClientSession {
+export interface ClientSession extends Admitted {
   protocol: ProtocolVersion;
-  scopes: OperatorScope[];
   caps: ReadonlySet<string>;
   clientId: string;
 }
-export interface HandshakeDeps {
-  authenticate: Authenticate;
+export interface HandshakeDeps extends AdmitDeps {
   limiter: AuthLimiter;
 }
 export type HandshakeResult =
@@ -38,12 +35,19 @@ export type HandshakeResult =
 
 /**
  * Judges the first frame of a connection. Order: it is `connect`, its parameters are well-formed, a
- * version is common, the credential is right; nothing else is looked at before (BR-180).
+ * version is common, the device has proved its key, the credential is right, the device is approved;
+ * nothing else is looked at before (BR-180). `onDevice` hears which device it says it is before anything is awaited.
  */
-export function judgeConnect(
+export async function judgeConnect(
   frame: RequestFrame,
-  { deps, peer }: { deps: HandshakeDeps; peer: AuthPeer },
-): HandshakeResult {
+  asked: {
+    deps: HandshakeDeps;
+    peer: AuthPeer;
+    nonce: string;
+    onDevice: (deviceId: string) => void;
+  },
+): Promise<HandshakeResult> {
+  const { deps, peer, onDevice } = asked;
   try {
     if (frame.method !== 'connect') throw notConnected(frame.method);
     const params = parseConnectParams(frame.params ?? {});
@@ -51,25 +55,21 @@ export function judgeConnect(
     if (protocol === undefined)
       return { ok: false, error: noCommonVersion(params), closeCode: CLOSE.protocolMismatch };
     deps.limiter.check(peer);
-    const held = authenticate(params, { deps, peer });
-    const scopes = grantScopes({ asked: params.scopes, held });
+    if (params.device !== undefined) onDevice(params.device.id.toLowerCase());
+    const admitted = await admitClient(params, asked);
     const caps = new Set(params.caps);
-    return { ok: true, session: { protocol, scopes, caps, clientId: params.client.id } };
+    return { ok: true, session: { ...admitted, protocol, caps, clientId: params.client.id } };
   } catch (error) {
+    if (isWrongCredential(error)) deps.limiter.fail(peer);
     return { ok: false, error, closeCode: CLOSE.refused };
   }
 }
 
-function authenticate(
-  params: ConnectParams,
-  { deps, peer }: { deps: HandshakeDeps; peer: AuthPeer },
-): readonly OperatorScope[] {
-  try {
-    return deps.authenticate(params.auth ?? {});
-  } catch (error) {
-    deps.limiter.fail(peer);
-    throw error;
-  }
+/** Who waits for approval has shown the right credential. */
+function isWrongCredential(error: unknown): boolean {
+  if (!(error instanceof GatewayError) || error.code !== 'unauthorized') return false;
+  const code = error.details?.['code'];
+  return code !== 'PAIRING_REQUIRED' && code !== 'NOT_CONNECTED';
 }
 
 /** Returns the payload that answers `connect`. */
@@ -96,7 +96,11 @@ export function toHello(
       stateVersion: { presence: 0, health: 0 },
       uptimeMs: now - about.startedAt,
     },
-    auth: { role: 'operator', scopes: session.scopes },
+    auth: {
+      role: 'operator',
+      scopes: session.scopes,
+      ...(session.deviceToken === undefined ? {} : { deviceToken: session.deviceToken }),
+    },
     policy: {
       maxPayload: limits.maxPayloadBytes,
       maxBufferedBytes: limits.maxBufferedBytes,

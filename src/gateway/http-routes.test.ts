@@ -198,7 +198,7 @@ for (const { tool, status, ...toolPolicy } of policies)
 
 test('[GW4] wrong tokens of a page are 429 with Retry-After after a while', async () => {
   const origin = 'https://console.example';
-  const own = await startGateway({ allowedOrigins: [origin], limits: { authFailures: 2 } });
+  const own = await startGateway({ allowedOrigins: [origin], rateLimit: { maxAttempts: 2 } });
   const headers = { Origin: origin, Authorization: 'Bearer x' };
   const statuses = [];
   for (let i = 0; i < 3; i++) statuses.push((await post(own, { headers, body: list })).status);

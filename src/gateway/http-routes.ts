@@ -13,32 +13,33 @@ import { parseMethodParams } from '../protocol/methods.ts';
 import { expandScopes } from '../protocol/scopes.ts';
 import type { Services } from '../service/services.ts';
 import type { Logger } from '../util/logger.ts';
+import { peerOf } from './auth-limiter.ts';
 import type { AuthLimiter, AuthPeer } from './auth-limiter.ts';
-import type { Authenticate } from './authenticate.ts';
+import type { SharedSecret } from './authenticate.ts';
 import { draining, requireScope } from './dispatch.ts';
 import { isOfferedOverHttp } from './http-tool-policy.ts';
 import type { HttpToolPolicy } from './http-tool-policy.ts';
 import { invokeAs } from './invoke-tool.ts';
 import type { InvokeTool } from './invoke-tool.ts';
 import type { GatewayLimits } from './limits.ts';
+import type { RequestHeaders } from './origin-policy.ts';
 import { parseJson } from './parse-json.ts';
 import { hasSecretInQuery, secretInQuery } from './secret-in-query.ts';
+import { refuseUnsafeNames } from './unsafe-names.ts';
 
 export interface HttpRouteDeps {
   services: Services;
   invokeTool: InvokeTool;
-  toolPolicy: HttpToolPolicy;
-  authenticate: Authenticate;
+  toolPolicy: () => HttpToolPolicy;
+  /** a device token is no credential here: nothing would prove the device */
+  secret: SharedSecret;
   limiter: AuthLimiter;
   limits: GatewayLimits;
   logger: Logger;
   isServing: () => Promise<boolean>;
   isDraining: () => boolean;
   /** why a page or name may not use this gateway */
-  refusedOrigin: (headers: {
-    origin?: string | undefined;
-    host?: string | undefined;
-  }) => string | undefined;
+  refusedOrigin: (headers: RequestHeaders) => string | undefined;
 }
 type Env = { Bindings: HttpBindings };
 type HttpStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500 | 503;
@@ -84,10 +85,7 @@ function createRoutes(deps: HttpRouteDeps): Hono<Env> {
 
 /** Everything that is judged before the body is read. */
 function admit(deps: HttpRouteDeps, c: Context<Env>): void {
-  const peer: AuthPeer = {
-    address: c.env.incoming.socket.remoteAddress ?? '',
-    origin: c.req.header('origin'),
-  };
+  const peer = peerOf(c.env.incoming);
   const refused = deps.refusedOrigin({ origin: peer.origin, host: c.req.header('host') });
   if (refused !== undefined) throw new GatewayError('forbidden', refused);
   if (hasSecretInQuery(c.req.url)) throw secretInQuery();
@@ -99,7 +97,7 @@ function admit(deps: HttpRouteDeps, c: Context<Env>): void {
 function heldScopes(deps: HttpRouteDeps, { c, peer }: { c: Context<Env>; peer: AuthPeer }) {
   const secret = /^Bearer +(.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
   try {
-    return expandScopes(deps.authenticate({ token: secret, password: secret }));
+    return expandScopes(deps.secret.check({ token: secret, password: secret }));
   } catch (error) {
     deps.limiter.fail(peer);
     throw error;
@@ -107,14 +105,16 @@ function heldScopes(deps: HttpRouteDeps, { c, peer }: { c: Context<Env>; peer: A
 }
 
 async function invoke(deps: HttpRouteDeps, c: Context<Env>): Promise<Response> {
-  const body = parseJson(await c.req.text(), deps.limits.maxJsonDepth);
+  const text = await c.req.text();
+  const body = parseJson(text, deps.limits.maxJsonDepth);
+  refuseUnsafeNames(body, text);
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new GatewayError(
       'invalid_request',
       'the body must be an object {tool, args?, sessionKey?}',
     );
   const params = parseMethodParams('tools.invoke', { ...body });
-  if (!isOfferedOverHttp(params.tool, deps.toolPolicy))
+  if (!isOfferedOverHttp(params.tool, deps.toolPolicy()))
     throw new GatewayError(
       'unknown_name',
       `the tool ${params.tool} is not offered over HTTP; gateway.tools.allow can open it`,

@@ -1,3 +1,5 @@
+import type { AuthRateLimit } from './auth-limiter.ts';
+
 /** Bounds of the door. Nothing a client does may grow without one. */
 export interface GatewayLimits {
   /** one frame of a connected client, bytes */
@@ -15,10 +17,6 @@ export interface GatewayLimits {
   maxInFlight: number;
   handshakeTimeoutMs: number;
   tickIntervalMs: number;
-  /** wrong credentials of one address within `authWindowMs` before it is locked out for `authLockoutMs` */
-  authFailures: number;
-  authWindowMs: number;
-  authLockoutMs: number;
 }
 
 export const DEFAULT_LIMITS: GatewayLimits = {
@@ -31,7 +29,12 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   maxInFlight: 1000,
   handshakeTimeoutMs: 15_000,
   tickIntervalMs: 15_000,
-  authFailures: 10,
-  authWindowMs: 60_000,
-  authLockoutMs: 300_000,
+};
+
+/** Wrong credentials of one address (`gateway.auth.rateLimit`). */
+export const DEFAULT_RATE_LIMIT: AuthRateLimit = {
+  maxAttempts: 10,
+  windowMs: 60_000,
+  lockoutMs: 300_000,
+  exemptLoopback: true,
 };

@@ -8,11 +8,14 @@ export interface OriginPolicy {
   allowedOrigins: readonly string[];
 }
 
+/** What a request says of its page and of the name it used. */
+export interface RequestHeaders {
+  origin?: string | undefined;
+  host?: string | undefined;
+}
+
 /** Returns why the request is refused, or undefined when it may go on. */
-export function refusedOrigin(
-  headers: { origin?: string | undefined; host?: string | undefined },
-  policy: OriginPolicy,
-): string | undefined {
+export function refusedOrigin(headers: RequestHeaders, policy: OriginPolicy): string | undefined {
   const { origin, host } = headers;
   if (origin !== undefined && !isAllowedOrigin(origin, policy))
     return 'this origin may not use the gateway; add it to gateway.allowedOrigins';

@@ -4,6 +4,7 @@ import { requestFrame } from '../protocol/frames.ts';
 import type { RequestFrame } from '../protocol/frames.ts';
 import { parseJson } from './parse-json.ts';
 import { briefly } from '../util/briefly.ts';
+import { refuseUnsafeNames } from './unsafe-names.ts';
 
 export type ParsedFrame =
   | { kind: 'request'; frame: RequestFrame }
@@ -15,8 +16,9 @@ export function parseFrame(text: string, maxDepth: number): ParsedFrame {
   let json: unknown;
   try {
     json = parseJson(text, maxDepth);
+    refuseUnsafeNames(json, text);
   } catch (error) {
-    return { kind: 'invalid', error: toGatewayError(error) };
+    return invalid(json, toGatewayError(error));
   }
   const parsed = requestFrame.safeParse(json);
   if (parsed.success) return { kind: 'request', frame: parsed.data };
@@ -25,6 +27,11 @@ export function parseFrame(text: string, maxDepth: number): ParsedFrame {
     'invalid_request',
     `frame: ${describe(issue)}; a request is {type:"req", id, method, params?}`,
   );
+  return invalid(json, error);
+}
+
+/** A fault is answered under the id of its frame where that can be read. */
+function invalid(json: unknown, error: GatewayError): ParsedFrame {
   const id = requestFrame.shape.id.safeParse(
     typeof json === 'object' && json !== null && 'id' in json ? json.id : undefined,
   );

@@ -59,13 +59,13 @@ export function createSubscriptions(events: RunEvents, clock: Clock): Subscripti
       case 'chat_delivery':
         return tellChat(encodeChatDelivery(event, now), watchers);
       case 'session_changed': {
-        const changed: PlainPayloads['sessions.changed'] = {
-          sessionKey: event.sessionKey,
-          ts: now,
-        };
+        const { sessionKey } = event;
+        const changed: PlainPayloads['sessions.changed'] = { sessionKey, ts: now };
         const json = JSON.stringify(changed);
         for (const watcher of watchers) watcher.sendEvent('sessions.changed', json);
+        return;
       }
+      default: // devices: device-events.ts tells others than those who watch runs
     }
   }
 

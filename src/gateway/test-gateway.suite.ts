@@ -9,7 +9,15 @@ import type { SessionsWaited } from '../protocol/tools/session-tools.ts';
 import type { EventFrame, ResponseFrame, ServerFrame } from '../protocol/frames.ts';
 import { createRunEvents } from '../service/run-events.ts';
 import type { RunEvents } from '../service/run-events.ts';
-import type { AcceptMessage, Accepted, RunWaitAnswer, Services } from '../service/services.ts';
+import { grantScopes } from '../protocol/scopes.ts';
+import type {
+  AcceptMessage,
+  Accepted,
+  AdmitDevice,
+  DeviceAdmission,
+  RunWaitAnswer,
+  Services,
+} from '../service/services.ts';
 import { must } from '../util/assert.ts';
 import { silentLogger } from '../util/logger.ts';
 import { createGateway } from './create-gateway.ts';
@@ -64,6 +72,16 @@ export class PlayedServices {
     }),
     status: async () => this.#note('status', {}, { sessions: 0 }),
     resolveCaller: async (sessionKey) => toCaller(sessionKey),
+    admitDevice: async (request) => {
+      this.calls.push({ method: 'admitDevice', input: request });
+      return this.admit(request);
+    },
+    listPairings: async () => this.#note('device.pair.list', {}, []),
+    approvePairing: (_caller, input) => this.#noDevice('device.pair.approve', input),
+    rejectPairing: (_caller, input) => this.#noDevice('device.pair.reject', input),
+    listDevices: async () => this.#note('device.list', {}, []),
+    revokeDevice: (_caller, input) => this.#noDevice('device.revoke', input),
+    rotateDeviceToken: (_caller, input) => this.#noDevice('device.token.rotate', input),
     listSessions: notPlayed,
     readHistory: notPlayed,
     sendMessage: notPlayed,
@@ -97,6 +115,12 @@ export class PlayedServices {
     getExchange: notPlayed,
     listExchanges: notPlayed,
     readUsage: notPlayed,
+  };
+
+  /** what becomes of a device that has proved its key */
+  admit: (request: AdmitDevice) => Promise<DeviceAdmission> = async ({ grant, asked }) => {
+    if (grant.type === 'token') return { type: 'wrong_token' };
+    return { type: 'admitted', scopes: grantScopes({ asked, held: grant.scopes }) };
   };
 
   end(runId: string, answer: Partial<RunWaitAnswer> = {}): void {
@@ -158,6 +182,11 @@ export class PlayedServices {
     return Promise.race([ended.promise, ...elapsed, gone]);
   }
 
+  async #noDevice(method: string, input: unknown): Promise<never> {
+    this.calls.push({ method, input });
+    throw new GatewayError('not_found', 'no such device');
+  }
+
   #note<Answer>(method: string, input: unknown, answer: Answer): Answer {
     this.calls.push({ method, input });
     return answer;
@@ -184,7 +213,10 @@ export interface TestGateway {
   port: number;
   url: string;
   /** Opens a socket that has not connected yet. */
-  open(headers?: Record<string, string>, options?: { autoPong: boolean }): Promise<TestSocket>;
+  open(
+    headers?: Record<string, string>,
+    options?: { autoPong: boolean; path?: string },
+  ): Promise<TestSocket>;
   /** Opens a socket and connects. */
   connect(params?: Record<string, unknown>): Promise<TestSocket>;
 }
@@ -204,6 +236,7 @@ export async function startGateway(options: Partial<GatewayOptions> = {}): Promi
     events,
     invokeTool: async ({ tool, args, caller }) => ({ tool, args, caller }),
     auth: { mode: 'token', token: TOKEN },
+    reloadConfig: async () => ({ applied: [], needsRestart: [], unchanged: [] }),
     host: '127.0.0.1',
     port: 0,
     logger: silentLogger,
@@ -235,8 +268,11 @@ export interface TestSocket {
   closed: Promise<{ code: number; reason: string }>;
 }
 
-async function openSocket(port: number, options: ClientOptions): Promise<TestSocket> {
-  const ws = new WebSocket(`ws://127.0.0.1:${port}/`, options);
+async function openSocket(
+  port: number,
+  { path = '/', ...options }: ClientOptions & { path?: string },
+): Promise<TestSocket> {
+  const ws = new WebSocket(`ws://127.0.0.1:${port}${path}`, options);
   const frames: ServerFrame[] = [];
   const waiters = new Set<() => void>();
   let nextId = 1;
@@ -281,7 +317,12 @@ async function openSocket(port: number, options: ClientOptions): Promise<TestSoc
   await new Promise<void>((resolve, reject) => {
     ws.on('open', resolve);
     ws.on('unexpected-response', (_request, response) =>
-      reject(Object.assign(new Error('refused'), { status: response.statusCode })),
+      reject(
+        Object.assign(new Error('refused'), {
+          status: response.statusCode,
+          retryAfter: response.headers['retry-after'],
+        }),
+      ),
     );
     ws.on('error', reject);
   });

@@ -3,19 +3,18 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import { ERROR_CODES, GatewayError, toGatewayError } from '../protocol/errors.ts';
+import { peerOf } from './auth-limiter.ts';
 import type { AuthLimiter, AuthPeer } from './auth-limiter.ts';
 import { draining } from './dispatch.ts';
 import type { GatewayLimits } from './limits.ts';
+import type { RequestHeaders } from './origin-policy.ts';
 import { STATUS_CODES } from './node-http.ts';
 import { hasSecretInQuery, secretInQuery } from './secret-in-query.ts';
 
 export interface UpgradeDeps {
   limits: GatewayLimits;
   limiter: AuthLimiter;
-  refusedOrigin: (headers: {
-    origin?: string | undefined;
-    host?: string | undefined;
-  }) => string | undefined;
+  refusedOrigin: (headers: RequestHeaders) => string | undefined;
   isDraining: () => boolean;
   connections: () => number;
   onSocket: (socket: WebSocket, opened: { peer: AuthPeer; transport: Duplex }) => void;
@@ -38,10 +37,8 @@ export function createUpgrade(
   const server = new WebSocketServer(options);
   return (request, transport, head) => {
     transport.on('error', () => transport.destroy());
-    const peer: AuthPeer = {
-      address: request.socket.remoteAddress ?? '',
-      origin: request.headers.origin,
-    };
+    if (request.headers.upgrade?.toLowerCase() !== 'websocket') return refuseProtocol(transport);
+    const peer = peerOf(request);
     try {
       admit(deps, { request, peer });
     } catch (error) {
@@ -75,13 +72,35 @@ function refuse(transport: Duplex, error: GatewayError): void {
   const isRateLimited = error.details?.['code'] === 'AUTH_RATE_LIMITED';
   const status = isRateLimited ? 429 : ERROR_CODES[error.code].httpStatus;
   const type = isRateLimited ? 'rate_limited' : error.code;
-  const body = JSON.stringify({ ok: false, error: { type, message: error.message } });
+  const retryAfterMs = error.details?.['retryAfterMs'];
+  const headers =
+    typeof retryAfterMs === 'number' ? [`Retry-After: ${Math.ceil(retryAfterMs / 1000)}`] : [];
+  end(transport, { status, type, message: error.message, headers });
+}
+
+/** Any `Upgrade` header brings a request here, `h2c` of an HTTP client too. */
+function refuseProtocol(transport: Duplex): void {
+  end(transport, {
+    status: 426,
+    type: 'upgrade_required',
+    message: 'WebSocket is the only upgrade here; leave the Upgrade header out for plain HTTP/1.1',
+    headers: ['Upgrade: websocket'],
+  });
+}
+
+function end(
+  transport: Duplex,
+  answer: { status: number; type: string; message: string; headers: string[] },
+): void {
+  const { status, type, message, headers } = answer;
+  const body = JSON.stringify({ ok: false, error: { type, message } });
   transport.end(
     [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
       'Connection: close',
       'Content-Type: application/json',
       `Content-Length: ${Buffer.byteLength(body)}`,
+      ...headers,
       '',
       body,
     ].join('\r\n'),

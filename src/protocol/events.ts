@@ -8,6 +8,8 @@ export const EVENT_NAMES = [
   'sessions.changed',
   'tick',
   'shutdown',
+  'device.pair.requested',
+  'device.pair.resolved',
 ] as const;
 export type EventName = (typeof EVENT_NAMES)[number];
 
@@ -17,6 +19,23 @@ export interface PlainPayloads {
   tick: { ts: number };
   shutdown: { reason: string };
   'sessions.changed': { sessionKey: string; ts: number };
+  /** to connections with `operator.pairing` */
+  'device.pair.requested': {
+    requestId: string;
+    deviceId: string;
+    name: string;
+    platform: string;
+    address: string;
+    scopes: string[];
+    ts: number;
+    expiresAt: number;
+  };
+  'device.pair.resolved': {
+    requestId: string;
+    deviceId: string;
+    decision: 'approved' | 'rejected';
+    ts: number;
+  };
 }
 
 /** `seq` counts the events of one run and kind on one connection, from 1. */

@@ -74,7 +74,20 @@ export const connectParams = z.strictObject({
   scopes: z.array(text).max(64).exactOptional(),
   caps: z.array(text).max(64).exactOptional(),
   auth: z
-    .strictObject({ token: z.string().exactOptional(), password: z.string().exactOptional() })
+    .strictObject({
+      token: z.string().exactOptional(),
+      password: z.string().exactOptional(),
+      deviceToken: z.string().exactOptional(),
+    })
+    .exactOptional(),
+  device: z
+    .strictObject({
+      id: text.min(1),
+      publicKey: text,
+      signature: text,
+      signedAt: z.int(),
+      nonce: text.exactOptional(),
+    })
     .exactOptional(),
   locale: text.exactOptional(),
   userAgent: text.exactOptional(),
@@ -93,6 +106,6 @@ export interface HelloOk {
     stateVersion: { presence: number; health: number };
     uptimeMs: number;
   };
-  auth: { role: 'operator'; scopes: string[] };
+  auth: { role: 'operator'; scopes: string[]; deviceToken?: string };
   policy: { maxPayload: number; maxBufferedBytes: number; tickIntervalMs: number };
 }

@@ -1,5 +1,6 @@
 /** The parameters of the gateway methods (SPEC B10.4), and those that are documented but not supported yet. */
 import { z } from 'zod';
+import { OPERATOR_SCOPES } from './scopes.ts';
 import { CURSOR_MAX, KEY_MAX, NAME_MAX, WORDS_MAX } from './tools/session-tools.ts';
 import {
   DELIVERY_STATES,
@@ -215,12 +216,18 @@ export const toolsInvokeParams = z.strictObject({
   idempotencyKey: idempotencyKey.exactOptional(),
 });
 
+export const pairApproveParams = z.strictObject({
+  requestId: name,
+  scopes: z.array(z.enum(OPERATOR_SCOPES)).max(16).exactOptional(),
+});
+export const pairRejectParams = z.strictObject({ requestId: name });
+export const deviceParams = z.strictObject({ deviceId: name });
+
 const LATER = 'not supported yet; leave it out';
 
 /** Documented parameters that are refused by name (A3), with what to say. */
 export const REFUSED_PARAMS: Record<string, Record<string, string>> = {
   connect: {
-    device: 'device identity is not supported yet; connect with auth.token or auth.password alone',
     commands: LATER,
     permissions: LATER,
   },

@@ -50,6 +50,13 @@ test('[GW8] the table of methods and scopes is the documented one', () => {
     'chat.abort': 'operator.write',
     'agents.list': 'operator.read',
     'tools.invoke': 'operator.write',
+    'device.pair.list': 'operator.pairing',
+    'device.pair.approve': 'operator.pairing',
+    'device.pair.reject': 'operator.pairing',
+    'device.list': 'operator.pairing',
+    'device.revoke': 'operator.pairing',
+    'device.token.rotate': 'operator.pairing',
+    'config.reload': 'operator.admin',
   });
 });
 
@@ -61,7 +68,7 @@ test('[GW7] an unknown method is refused with the nearest known one', () => {
 });
 
 test('[GW7] every documented method without support is refused by name', () => {
-  for (const method of [...LATER_METHODS, 'device.pair.list', 'node.pending.pull']) {
+  for (const method of [...LATER_METHODS, 'device.pair.remove', 'node.pending.pull']) {
     const error = refusalOf(() => parseMethodName(method));
     assert.equal(error.code, 'unsupported', method);
     assert.ok(error.message.includes(`${method} is not supported yet`));
@@ -198,8 +205,8 @@ test('[GW7] the handshake refuses what is not supported yet by name', () => {
   };
   for (const [extra, says] of [
     [{ role: 'node' }, /role "node" is not supported yet/],
-    [{ device: { id: 'd' } }, /device identity is not supported yet/],
-    [{ auth: { deviceToken: 'x' } }, /auth\.deviceToken is not supported yet/],
+    [{ device: { id: 'd' } }, /device\.publicKey: /],
+    [{ auth: { deviceToken: 1 } }, /auth\.deviceToken: /],
     [{ permissions: { camera: true } }, /permissions: not supported yet/],
     [{ token: 'x' }, /unknown parameter "token"/],
     [{ client: { ...base.client, mode: 'robot' } }, /client\.mode: /],

@@ -45,6 +45,21 @@ export const METHODS = {
   'chat.abort': { scope: 'operator.write', params: params.chatAbortParams, isWork: true },
   'agents.list': { scope: 'operator.read', params: params.noParams, isWork: false },
   'tools.invoke': { scope: 'operator.write', params: params.toolsInvokeParams, isWork: true },
+  'device.pair.list': { scope: 'operator.pairing', params: params.noParams, isWork: false },
+  'device.pair.approve': {
+    scope: 'operator.pairing',
+    params: params.pairApproveParams,
+    isWork: true,
+  },
+  'device.pair.reject': {
+    scope: 'operator.pairing',
+    params: params.pairRejectParams,
+    isWork: true,
+  },
+  'device.list': { scope: 'operator.pairing', params: params.noParams, isWork: false },
+  'device.revoke': { scope: 'operator.pairing', params: params.deviceParams, isWork: true },
+  'device.token.rotate': { scope: 'operator.pairing', params: params.deviceParams, isWork: true },
+  'config.reload': { scope: 'operator.admin', params: params.noParams, isWork: true },
 } as const satisfies Record<string, MethodTraits>;
 
 export type MethodName = keyof typeof METHODS;
@@ -100,12 +115,6 @@ export function parseMethodParams<Name extends MethodName>(
 export function parseConnectParams(raw: Record<string, unknown>): z.output<typeof connectParams> {
   if (raw['role'] === 'node')
     throw new GatewayError('unsupported', 'connect: role "node" is not supported yet');
-  const auth = raw['auth'];
-  if (typeof auth === 'object' && auth !== null && 'deviceToken' in auth)
-    throw new GatewayError(
-      'unsupported',
-      'connect: auth.deviceToken is not supported yet; use token',
-    );
   return connectParams.parse(parseParams({ method: 'connect', schema: connectParams, raw }));
 }
 

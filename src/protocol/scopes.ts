@@ -1,12 +1,18 @@
 /** What a credential may do. One scope per method, the same for every transport (A23). */
 
-export const OPERATOR_SCOPES = ['operator.read', 'operator.write', 'operator.admin'] as const;
+export const OPERATOR_SCOPES = [
+  'operator.read',
+  'operator.write',
+  'operator.admin',
+  'operator.pairing',
+] as const;
 export type OperatorScope = (typeof OPERATOR_SCOPES)[number];
 
 const IMPLIED: Record<OperatorScope, readonly OperatorScope[]> = {
   'operator.read': ['operator.read'],
   'operator.write': ['operator.read', 'operator.write'],
-  'operator.admin': ['operator.read', 'operator.write', 'operator.admin'],
+  'operator.admin': OPERATOR_SCOPES,
+  'operator.pairing': ['operator.pairing'],
 };
 
 /**

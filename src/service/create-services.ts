@@ -18,6 +18,9 @@ import { dropDelivery, retryDelivery } from './delivery/desk.ts';
 import { listDeliveries } from './delivery/list-deliveries.ts';
 import { deliver } from './delivery/deliver.ts';
 import type { DeliveryContext } from './delivery/hand-over.ts';
+import { admitDevice } from './devices/admit-device.ts';
+import { approvePairing, listPairings, rejectPairing } from './devices/decide-pairings.ts';
+import { listDevices, revokeDevice, rotateDeviceToken } from './devices/manage-devices.ts';
 import { createJobRunner } from './job-runner.ts';
 import { listAgents } from './sessions/list-agents.ts';
 import { listSessions } from './sessions/list-sessions.ts';
@@ -165,6 +168,13 @@ function toServices(host: RunServices): Services {
     listWindows: (query) => listWindows(host, query),
     patchSession: (patch) => patchSession(host, patch),
     listConfiguredAgents: () => listConfiguredAgents(host),
+    admitDevice: (request) => admitDevice(host, request),
+    listPairings: () => listPairings(host),
+    approvePairing: (caller, approval) => approvePairing(host, caller, approval),
+    rejectPairing: (caller, requestId) => rejectPairing(host, caller, requestId),
+    listDevices: () => listDevices(host),
+    revokeDevice: (caller, deviceId) => revokeDevice(host, caller, deviceId),
+    rotateDeviceToken: (caller, deviceId) => rotateDeviceToken(host, caller, deviceId),
     status: () => readStatus(host),
     resolveCaller: (sessionKey) => resolveCaller(host, sessionKey),
   };

@@ -4,6 +4,7 @@
  */
 import type { AssistantMessage } from '../protocol/message.ts';
 import type { RunOutcome } from '../protocol/words.ts';
+import type { PairingView } from './services.ts';
 
 interface OfRun {
   runId: string;
@@ -40,7 +41,17 @@ export type RunEvent =
     })
   /** a webchat part whose row is committed: the offer of the outbox (A7) */
   | (OfRun & { type: 'chat_delivery'; deliveryId: string; text: string })
-  | { type: 'session_changed'; sessionKey: string };
+  | { type: 'session_changed'; sessionKey: string }
+  /** a device asks to be let in */
+  | { type: 'pairing_requested'; pairing: PairingView }
+  | {
+      type: 'pairing_resolved';
+      requestId: string;
+      deviceId: string;
+      decision: 'approved' | 'rejected';
+    }
+  /** its sockets have to go */
+  | { type: 'device_revoked'; deviceId: string };
 
 export interface RunEvents {
   emit(event: RunEvent): void;

@@ -6,6 +6,7 @@
  * Operator use cases reject with a `GatewayError` instead.
  */
 import type { OperatorCaller, SessionCaller } from '../core/caller.ts';
+import type { OperatorScope } from '../protocol/scopes.ts';
 import type { Message } from '../protocol/message.ts';
 import type {
   AgentsListAnswer,
@@ -298,6 +299,45 @@ export interface OperatorListQuery {
   archived?: boolean;
 }
 
+/** A device that has proved its key, and what it shows beside. */
+export interface AdmitDevice {
+  device: { id: string; publicKey: string; name: string; platform: string };
+  /** where it connects from */
+  address: string;
+  /** from this machine itself, not through a proxy */
+  isLocal: boolean;
+  /** undefined = it has not said */
+  asked: readonly string[] | undefined;
+  grant: { type: 'secret'; scopes: readonly OperatorScope[] } | { type: 'token'; token: string };
+}
+export type DeviceAdmission =
+  /** `deviceToken` is told once, and not stored in a form that tells it */
+  | { type: 'admitted'; scopes: OperatorScope[]; deviceToken?: string }
+  | { type: 'pairing_required'; pairingId: string; why: 'not_paired' | 'revoked' }
+  | { type: 'wrong_token' };
+
+export interface DeviceView {
+  deviceId: string;
+  name: string;
+  platform: string;
+  scopes: string[];
+  approvedBy: string;
+  approvedAt: number;
+  hasToken: boolean;
+  lastSeenAt?: number;
+  revokedAt?: number;
+}
+export interface PairingView {
+  requestId: string;
+  deviceId: string;
+  name: string;
+  platform: string;
+  address: string;
+  scopes: string[];
+  ts: number;
+  expiresAt: number;
+}
+
 export interface Services {
   // as a session
   listSessions(caller: SessionCaller, args: SessionsListArgs): Promise<SessionsListAnswer>;
@@ -388,6 +428,21 @@ export interface Services {
     scope: string;
     agents: { id: string; name?: string }[];
   }>;
+  /** Decides whether a device that has proved its key is let in. */
+  admitDevice(request: AdmitDevice): Promise<DeviceAdmission>;
+  listPairings(): Promise<PairingView[]>;
+  approvePairing(
+    caller: OperatorCaller,
+    approval: { requestId: string; scopes?: readonly string[] },
+  ): Promise<DeviceView>;
+  rejectPairing(caller: OperatorCaller, requestId: string): Promise<PairingView>;
+  listDevices(): Promise<DeviceView[]>;
+  /** Resolves when the sockets of the device at this gateway are closed. */
+  revokeDevice(caller: OperatorCaller, deviceId: string): Promise<DeviceView>;
+  rotateDeviceToken(
+    caller: OperatorCaller,
+    deviceId: string,
+  ): Promise<DeviceView & { deviceToken: string }>;
   status(): Promise<Record<string, unknown>>;
   /** Returns the session that a door call with this key acts as, or rejects `not_found` / `invalid_request`. */
   resolveCaller(sessionKey: string): Promise<SessionCaller>;

@@ -642,6 +642,12 @@ export const CHAT_STEPS = [
 
 /** Units that no row above reaches, and why that is enough. */
 export const EXCEPTIONS: Readonly<Record<string, string>> = {
+  'admit-device':
+    'a device that was not answered connects again: it finds itself approved or its request open, and a token that nobody has shown is given anew',
+  'approve-pairing': 'asked again, the request is no longer open and device.list shows the device',
+  'reject-pairing': 'asked again, the request is no longer open; nothing follows from it',
+  'revoke-device': 'asked again it changes nothing; the sockets of a dead gateway are closed',
+  'rotate-device-token': 'asked again there is a newer token; the lost one was told to nobody',
   'uncount-attempt':
     'a process that is killed while it stops in order leaves at most one attempt too many, until the run advances',
   'import-session':

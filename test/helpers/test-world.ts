@@ -50,6 +50,9 @@ export interface WorldOptions {
   env?: Record<string, string>;
   /** the time stands still but for what `passTime` adds */
   clock?: 'movable';
+  /** what the client shows instead of the token of the gateway */
+  connect?: { password: string };
+  watchIntervalMs?: number;
   /** fills the state directory before the gateway starts on it */
   prepare?: (stateDir: string) => Promise<void>;
   /** chat services beside webchat */
@@ -100,6 +103,7 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
     logger: options.logger ?? silentLogger,
     channels: options.channels,
     ...(options.clock === undefined ? {} : { clock }),
+    watchIntervalMs: options.watchIntervalMs,
     wrapStore: (opened) => (store = options.wrapStore?.(opened, stateDir) ?? opened),
   }).catch(async (error: unknown) => {
     await model.close();
@@ -108,6 +112,7 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
   const client = await connectGateway({
     url: gateway.url,
     token: gateway.token,
+    ...options.connect,
     clientName: 'test',
   });
   t.after(async () => {

@@ -5,7 +5,11 @@ import { formatIssue } from '../../config/config-issue.ts';
 import { stateFiles } from '../../config/state-files.ts';
 import { configJsonSchema } from '../../protocol/options/option-table.ts';
 import type { CliIo } from '../cli-io.ts';
+import { addClientOptions, withGateway } from '../client-options.ts';
+import type { ClientFlags } from '../client-options.ts';
 import { EXIT } from '../exit-codes.ts';
+import { asText } from '../output/json-value.ts';
+import { printable } from '../output/printable.ts';
 
 interface CheckFlags {
   stateDir?: string;
@@ -15,7 +19,9 @@ interface CheckFlags {
 
 export function defineConfig(command: Command, io: CliIo): void {
   command
-    .description('Checks the configuration file, or prints what may stand in one.')
+    .description(
+      'Checks the configuration file, has it loaded anew, or prints what may stand in one.',
+    )
     .configureHelp({ subcommandTerm: (sub) => sub.name() })
     .helpCommand(false);
   command
@@ -26,12 +32,34 @@ export function defineConfig(command: Command, io: CliIo): void {
     .option('--state-dir <dir>', 'state directory; ~/.trunkline when not given')
     .option('--json', 'print the result as JSON')
     .action((flags: CheckFlags) => check(flags, io));
+  const reload = command
+    .command('reload')
+    .summary('let a running gateway load its configuration anew')
+    .description(
+      'Lets a running gateway load its configuration anew, and says what it applied and what\n' +
+        'needs a restart. With a fault in the file it changes nothing.',
+    );
+  addClientOptions(reload).action((flags: ClientFlags) => reloadConfig(flags, io));
   command
     .command('schema')
     .summary('print its JSON Schema')
     .description('Prints the JSON Schema of the configuration file.')
     .option('--json', 'the schema is JSON in any case')
     .action(() => io.out(JSON.stringify(configJsonSchema(), null, 2)));
+}
+
+async function reloadConfig(flags: ClientFlags, io: CliIo): Promise<void> {
+  const report = await withGateway({ flags, io }, (client) => client.request('config.reload'));
+  if (flags.json === true) return io.out(JSON.stringify(report, null, 2));
+  const applied = pathsOf(report['applied']);
+  const needsRestart = pathsOf(report['needsRestart']);
+  for (const path of applied) io.out(`applied        ${path}`);
+  for (const path of needsRestart) io.out(`needs restart  ${path}`);
+  if (applied.length + needsRestart.length === 0) io.note('nothing has changed');
+}
+
+function pathsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map((path) => printable(asText(path))) : [];
 }
 
 function check(flags: CheckFlags, io: CliIo): void {

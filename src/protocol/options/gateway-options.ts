@@ -17,10 +17,13 @@ const bind = z
 
 /** `gateway.*`: where the gateway listens and whom it lets in (SPEC B10.1, B13). */
 export const gatewayOptions = section({
-  port: option(z.int().min(0).max(65_535).default(18_789), 'TCP port; 0 takes a free one.'),
+  port: option(z.int().min(0).max(65_535).default(18_789), 'TCP port; 0 takes a free one.', {
+    needsRestart: true,
+  }),
   bind: option(
     bind.default('loopback'),
-    '`loopback`, or an IP address of this machine. Every address needs the token.',
+    '`loopback`, or an IP address of this machine; with `gateway.auth.mode` `none` only loopback.',
+    { needsRestart: true },
   ),
   allowedOrigins: option(
     z.array(z.string()).default([]),
@@ -29,16 +32,29 @@ export const gatewayOptions = section({
   auth: section({
     mode: later(
       z.enum(['token', 'password', 'none', 'trusted-proxy']).default('token'),
-      'How callers prove themselves.',
+      'How callers prove themselves; `none` lets in every program on this machine.',
+      { alsoAccepted: ['password', 'none'] },
     ),
     token: secret(
       z.string().min(1).optional(),
       'The token. Default: `TRUNKLINE_GATEWAY_TOKEN`, else one made at first start in `<state>/gateway.token`.',
     ),
-    password: later(z.string().min(1).optional(), 'The password of mode `password`.', {
-      secret: true,
+    password: secret(
+      z.string().min(1).optional(),
+      'The password of mode `password`. Default: `TRUNKLINE_GATEWAY_PASSWORD`.',
+    ),
+    rateLimit: section({
+      maxAttempts: option(
+        z.int().min(1).max(10_000).default(10),
+        'Wrong credentials of one address within `windowMs`; then it is locked out for `lockoutMs`.',
+      ),
+      windowMs: option(z.int().min(1000).max(86_400_000).default(60_000), 'Milliseconds.'),
+      lockoutMs: option(z.int().min(1000).max(86_400_000).default(300_000), 'Milliseconds.'),
+      exemptLoopback: option(
+        z.boolean().default(true),
+        'Programs on this machine are never locked out; pages, and what comes through a proxy, are.',
+      ),
     }),
-    rateLimit: later(z.record(z.string(), z.unknown()).optional(), 'Limit of failed attempts.'),
   }),
   http: section({
     endpoints: section({

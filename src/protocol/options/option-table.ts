@@ -63,6 +63,7 @@ export function configJsonSchema(): Record<string, unknown> {
     override: ({ jsonSchema }) => {
       delete jsonSchema['secret'];
       delete jsonSchema['alsoAccepted'];
+      delete jsonSchema['needsRestart'];
       if (jsonSchema['support'] === 'default-only')
         jsonSchema.description = `${jsonSchema.description ?? ''} (${NOT_YET})`;
       delete jsonSchema['support'];

@@ -11,6 +11,8 @@ export interface OptionNote {
   support: 'full' | 'default-only';
   /** values that are accepted beside the default of a `default-only` option */
   alsoAccepted?: readonly unknown[];
+  /** a running gateway keeps the value it was started with */
+  needsRestart?: true;
   /** its value never appears in a text of ours */
   secret?: true;
 }
@@ -19,8 +21,12 @@ export interface OptionNote {
 export const optionNotes: z.core.$ZodRegistry<OptionNote> = z.registry<OptionNote>();
 
 /** Declares an option whose every value has its documented effect. */
-export function option<T extends z.ZodType>(schema: T, description: string): T {
-  optionNotes.add(schema, { description, support: 'full' });
+export function option<T extends z.ZodType>(
+  schema: T,
+  description: string,
+  extra: { needsRestart?: true } = {},
+): T {
+  optionNotes.add(schema, { description, support: 'full', ...extra });
   return schema;
 }
 
