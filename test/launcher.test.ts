@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -11,7 +11,9 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { ROOT } from '../scripts/source-files.ts';
+import { connectGateway } from '../src/client/gateway-client.ts';
 import { must } from '../src/util/assert.ts';
+import { startFakeModel } from './helpers/fake-model.ts';
 
 const LAUNCHER = join(ROOT, 'bin/trunkline.js');
 const OLD_NODE = findOldNode();
@@ -21,6 +23,8 @@ interface Program {
   child: ChildProcess;
   /** the first line on stdout */
   firstLine: Promise<string>;
+  /** Resolves when this text stands in what it wrote to stderr. */
+  logged(text: string): Promise<void>;
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null; out: string; err: string }>;
 }
 
@@ -38,6 +42,12 @@ function start(
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  const logged = (text: string) =>
+    new Promise<void>((resolve) => {
+      const look = () => err.includes(text) && resolve();
+      child.stderr.on('data', look);
+      look();
+    });
   const closed = once(child, 'close').then(() => {
     clearTimeout(watchdog);
     return { code: child.exitCode, signal: child.signalCode, out, err };
@@ -53,7 +63,7 @@ function start(
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
     await exited.catch(() => {});
   });
-  return { child, firstLine, exited };
+  return { child, firstLine, logged, exited };
 }
 
 function makeState(t: TestContext): string {
@@ -166,3 +176,44 @@ function findOldNode(): string | undefined {
       return major >= 18 && major < 24;
     });
 }
+
+test('[CR1] SIGHUP lets a running gateway load its configuration anew; its sockets and runs go on', async (t) => {
+  const stateDir = makeState(t);
+  const model = await startFakeModel();
+  t.after(() => model.close());
+  const provider = { baseUrl: `${model.url}/v1`, apiKey: 'k', models: [{ id: 'fake-1' }] };
+  const file = join(stateDir, 'trunkline.json');
+  const write = (ids: string[]) => {
+    const agents = { list: ids.map((id) => ({ id })) };
+    writeFileSync(file, JSON.stringify({ agents, models: { providers: { fake: provider } } }));
+  };
+  write(['main']);
+  const argv = ['gateway', '--state-dir', stateDir, '--port', '0', '--json'];
+  const program = start(t, { argv });
+  const { url } = JSON.parse(await program.firstLine) as { url: string };
+  const token = readFileSync(join(stateDir, 'gateway.token'), 'utf8').trim();
+  const client = await connectGateway({ url, token });
+  const held = model.hold('SAY: slow');
+  const message = { sessionKey: 'main', message: 'SAY: slow', idempotencyKey: 'k' };
+  const { runId } = await client.request('chat.send', message);
+  await held.arrived();
+  write(['main', 'fresh']);
+  program.child.kill('SIGHUP');
+  const reloaded = async () => {
+    const answer = await client.request<{ agents: { id: string }[] }>('agents.list');
+    return answer.agents.some(({ id }) => id === 'fresh');
+  };
+  while (!(await reloaded()));
+  held.release();
+  const run = await client.request('agent.wait', { runId });
+  assert.deepEqual([run['outcome'], run['reply']], ['ok', 'slow']);
+  writeFileSync(file, '{ not json');
+  program.child.kill('SIGHUP');
+  await program.logged('was not reloaded and stays as it was');
+  assert.ok(await reloaded());
+  await client.close();
+  program.child.kill('SIGTERM');
+  const { code, err } = await program.exited;
+  assert.equal(code, 0);
+  assert.doesNotMatch(err, new RegExp(token));
+});

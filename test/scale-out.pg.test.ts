@@ -5,6 +5,7 @@ import { startPostgres } from '../src/store/postgres/postgres-server.suite.ts';
 import type { Life } from './helpers/kill-world.ts';
 import { makePostgresWorld } from './helpers/postgres-world.ts';
 import { startTestChat } from './helpers/test-chat.ts';
+import { deviceConnect, makeDevice, openDevice } from './helpers/test-device.ts';
 
 const server = await startPostgres();
 after(() => server.stop());
@@ -206,5 +207,30 @@ describe('several gateways on one database', { concurrency: 2 }, () => {
       );
       assert.deepEqual(new Set(rows.map(({ state }) => state)), new Set(['sent']));
     }
+  });
+
+  it('[DV5] a device that is revoked through one gateway loses its sockets at the other', async (t) => {
+    const world = await makePostgresWorld(t, server);
+    const a = await world.start();
+    const b = await world.start();
+    const device = makeDevice();
+    const { url, token } = b.address;
+    const socket = await openDevice(url, (challenge) =>
+      deviceConnect(device, challenge, { auth: { token } }),
+    );
+    assert.ok(socket.answer.ok);
+    await a.client.request('device.revoke', { deviceId: device.id });
+    assert.deepEqual(await socket.closed, { code: 1008, reason: 'DEVICE_REVOKED' });
+    const decider = await openDevice(url, (challenge) =>
+      deviceConnect(makeDevice(), challenge, { auth: { token } }),
+    );
+    const asking = await openDevice(a.address.url, (challenge) =>
+      deviceConnect(device, challenge, { auth: { token: a.address.token } }),
+    );
+    assert.equal(asking.code, 'PAIRING_REQUIRED');
+    const { requestId } = await decider.event('device.pair.requested');
+    await a.client.request('device.pair.reject', { requestId });
+    const { decision } = await decider.event('device.pair.resolved');
+    assert.equal(decision, 'rejected');
   });
 });

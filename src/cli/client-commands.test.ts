@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { runCli } from '../../test/helpers/captured-io.ts';
+import { deviceConnect, makeDevice, openDevice } from '../../test/helpers/test-device.ts';
 import { startGateway } from '../app/start-gateway.ts';
 import type { RunningGateway } from '../app/start-gateway.ts';
 import { silentLogger } from '../util/logger.ts';
@@ -14,7 +15,14 @@ const cli = (...argv: string[]) => runCli(argv, env);
 let gateway: RunningGateway;
 
 before(async () => {
-  gateway = await startGateway({ stateDir, port: 0, env: {}, logger: silentLogger });
+  gateway = await startGateway({
+    stateDir,
+    port: 0,
+    env: {},
+    logger: silentLogger,
+    // the tests write the file themselves and say when it is read
+    watchIntervalMs: 3_600_000,
+  });
 });
 after(async () => {
   await gateway.stop();
@@ -111,4 +119,45 @@ test('call prints the answer of a method; a wrong token and an unknown method ar
   const denied = await cli('call', 'health', '--token', 'wrong');
   assert.equal(denied.exitCode, 1);
   assert.match(denied.notes, /^trunkline: /);
+});
+
+test('[DV3, DV5] devices are listed, approved, rotated and revoked from the command line', async () => {
+  const { url, token } = gateway;
+  const device = makeDevice();
+  const ask = () =>
+    openDevice(
+      url,
+      (challenge) =>
+        deviceConnect(device, challenge, { auth: { token }, scopes: ['operator.write'] }),
+      { 'X-Forwarded-For': '203.0.113.9' },
+    );
+  assert.match((await cli('devices', 'list')).notes, /no devices/);
+  await ask();
+  const listed = await cli('devices', 'list');
+  const requestId = /^(\S+) +console +\S+ +read write/m.exec(listed.out)?.[1] ?? '';
+  assert.equal((await cli('devices', 'approve', 'nothing')).exitCode, 1);
+  const approved = await cli('devices', 'approve', requestId, '--scope', 'operator.read');
+  assert.equal(approved.out, `approved: console ${device.id} (operator.read)`);
+  assert.deepEqual((await ask()).auth.scopes, ['operator.read']);
+  const rotated = await cli('devices', 'rotate', device.id);
+  assert.match(rotated.out, /^[\w-]{43}$/);
+  assert.match((await cli('devices', 'revoke', device.id)).out, /^revoked: console /);
+  const devices = JSON.parse((await cli('devices', 'list', '--json')).out).devices;
+  assert.equal(devices[0].hasToken, false);
+  await ask();
+  const pending = JSON.parse((await cli('devices', 'list', '--json')).out).pending;
+  assert.match((await cli('devices', 'reject', pending[0].requestId)).out, /^rejected: console /);
+});
+
+test('[CR1, CR2] config reload says what was applied, and what is wrong', async () => {
+  const file = join(stateDir, 'trunkline.json');
+  assert.match((await cli('config', 'reload')).notes, /nothing has changed/);
+  writeFileSync(file, '{messages: {queue: {cap: 7}}, gateway: {bind: "127.0.0.2"}}');
+  const report = await cli('config', 'reload');
+  assert.equal(report.out, 'applied        messages.queue.cap\nneeds restart  gateway.bind');
+  writeFileSync(file, '{messages: {queue: {cap: "many"}}}');
+  const refused = await cli('config', 'reload');
+  assert.deepEqual([refused.exitCode, refused.out], [1, '']);
+  assert.match(refused.notes, /messages\.queue\.cap/);
+  rmSync(file);
 });

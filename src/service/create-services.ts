@@ -21,6 +21,7 @@ import type { DeliveryContext } from './delivery/hand-over.ts';
 import { admitDevice } from './devices/admit-device.ts';
 import { approvePairing, listPairings, rejectPairing } from './devices/decide-pairings.ts';
 import { listDevices, revokeDevice, rotateDeviceToken } from './devices/manage-devices.ts';
+import { relayDevices } from './devices/relay-devices.ts';
 import { createJobRunner } from './job-runner.ts';
 import { listAgents } from './sessions/list-agents.ts';
 import { listSessions } from './sessions/list-sessions.ts';
@@ -80,6 +81,7 @@ export function createServices(context: RunContext): ServiceHost {
   const jobs =
     store.shared?.createJobRunner(handlers) ?? createJobRunner({ store, clock, logger, handlers });
   const stopRelay = relayEvents(context);
+  const stopDevices = relayDevices(context);
   store.shared?.onLost(async () => {
     for (const run of activeRuns.all()) run.abort('drain');
     await activeRuns.idle();
@@ -112,6 +114,7 @@ export function createServices(context: RunContext): ServiceHost {
       await jobsEnded;
       watch.stop();
       stopRelay();
+      stopDevices();
       endStopWatch();
     },
   };

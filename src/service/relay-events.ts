@@ -8,8 +8,6 @@ import type { RunRow } from '../store/rows.ts';
 import type { StoreSignal } from '../store/store.ts';
 import type { RunContext } from './context.ts';
 import { offerToOwnClients } from './delivery/hand-over.ts';
-import { MAX_DEVICES } from './devices/admit-device.ts';
-import { toPairingView } from './devices/device-rows.ts';
 
 /** Ends that were told and are not told again; the oldest are forgotten. */
 const MAX_TOLD = 1000;
@@ -33,8 +31,6 @@ async function relay(
 ): Promise<void> {
   if (signal.type === 'run') return relayRun(context, { runId: signal.runId, told });
   if (signal.type === 'delivery') return offerToOwnClients(context, signal.deliveryId);
-  if (signal.type === 'pairing') return relayPairing(context, signal);
-  if (signal.type === 'device') return relayDevice(context, signal.deviceId);
   if (signal.type !== 'session') return;
   context.events.emit({ type: 'session_changed', sessionKey: signal.sessionKey });
 }
@@ -70,27 +66,4 @@ function tellStart(context: RunContext, run: RunRow): void {
   const { runId, sessionKey, attempts } = run;
   const startedAt = run.startedAt ?? context.clock.now();
   context.events.emit({ type: 'started', runId, sessionKey, startedAt, attempt: attempts + 1 });
-}
-
-async function relayPairing(
-  { store, events }: RunContext,
-  signal: Extract<StoreSignal, { type: 'pairing' }>,
-): Promise<void> {
-  const { pairingId: requestId, deviceId, decision } = signal;
-  if (deviceId !== undefined && decision !== undefined)
-    return events.emit({ type: 'pairing_resolved', requestId, deviceId, decision });
-  const row = await store.read((tx) => tx.pairings.get(requestId));
-  if (row !== undefined) events.emit({ type: 'pairing_requested', pairing: toPairingView(row) });
-}
-
-async function relayDevice({ store, events }: RunContext, deviceId: string): Promise<void> {
-  const row = await store.read((tx) => tx.devices.get(deviceId));
-  if (row?.revokedAt !== null) events.emit({ type: 'device_revoked', deviceId });
-}
-
-/** A revocation may have been missed: the rows say which sockets must not be there. */
-async function relayRevoked({ store, events }: RunContext): Promise<void> {
-  const page = { cursor: undefined, limit: MAX_DEVICES };
-  for (const { id, revokedAt } of await store.read((tx) => tx.devices.page(page)))
-    if (revokedAt !== null) events.emit({ type: 'device_revoked', deviceId: id });
 }

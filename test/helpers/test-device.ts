@@ -32,6 +32,7 @@ export function deviceConnect(
 ): Json {
   const { auth = {}, scopes, version = 'v3', platform = 'Linux' } = given;
   const client = { id: 'console', version: '1', platform, mode: 'ui', deviceFamily: 'Desk' };
+  const shown = auth['token'] ?? auth['deviceToken'];
   const parts = [
     version,
     device.id,
@@ -40,7 +41,7 @@ export function deviceConnect(
     'operator',
     (scopes ?? []).join(','),
     challenge.ts,
-    auth['token'] ?? auth['deviceToken'] ?? '',
+    typeof shown === 'string' ? shown : '',
     challenge.nonce,
   ];
   if (version === 'v3') parts.push(platform.toLowerCase(), 'desk');
