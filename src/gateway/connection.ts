@@ -13,6 +13,7 @@ import { toWireError } from '../protocol/wire-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { AuthPeer } from './auth-limiter.ts';
+import type { SharedSecret } from './authenticate.ts';
 import type { Dispatch } from './dispatch.ts';
 import { CLOSE, judgeConnect, toHello } from './handshake.ts';
 import type { ClientSession, HandshakeDeps } from './handshake.ts';
@@ -116,11 +117,10 @@ export class Connection {
     if (this.#deviceId === deviceId) this.close(CLOSE.refused, 'DEVICE_REVOKED');
   }
 
-  /** Closes a connection that was let in under another secret than this one. */
-  closeOlderThan(generation: number): void {
-    const shown = this.#session?.generation;
-    if (shown !== undefined && shown !== generation)
-      this.close(CLOSE.refused, 'AUTH_CREDENTIAL_ROTATED');
+  /** Closes a connection that was let in under another secret than the one in force. */
+  closeOutdated(): void {
+    if (this.#session !== undefined && isOutdated(this.#session, this.#deps.secret))
+      this.#closeRotated();
   }
 
   close(code: number, reason: string): void {
@@ -172,9 +172,14 @@ export class Connection {
       const error = this.#respondError(frame.id, result.error);
       return this.close(result.closeCode, error.message);
     }
+    // the secret may have been replaced meanwhile
+    if (isOutdated(result.session, this.#deps.secret)) return this.#closeRotated();
     this.#open(frame.id, result.session);
-    this.closeOlderThan(this.#deps.secret.generation);
     for (const { data, isBinary } of held) this.#receive(data, isBinary);
+  }
+
+  #closeRotated(): void {
+    this.close(CLOSE.refused, 'AUTH_CREDENTIAL_ROTATED');
   }
 
   #open(id: string, session: ClientSession): void {
@@ -252,6 +257,11 @@ export class Connection {
     this.#gone.abort();
     this.#deps.onGone(this, this.#watcher);
   }
+}
+
+/** A device token outlives the secret. */
+function isOutdated({ generation }: ClientSession, secret: SharedSecret): boolean {
+  return generation !== undefined && generation !== secret.generation;
 }
 
 function toText(data: RawData): string {

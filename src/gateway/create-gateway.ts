@@ -113,7 +113,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     reconfigure: (next) => {
       if (!settings.replace(next)) return;
-      for (const connection of connections) connection.closeOlderThan(secret.generation);
+      // after the answer to the one that asked for it
+      setImmediate(() => connections.forEach((connection) => connection.closeOutdated()));
     },
     drain: (reason) => {
       end();

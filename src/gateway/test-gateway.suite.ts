@@ -9,15 +9,9 @@ import type { SessionsWaited } from '../protocol/tools/session-tools.ts';
 import type { EventFrame, ResponseFrame, ServerFrame } from '../protocol/frames.ts';
 import { createRunEvents } from '../service/run-events.ts';
 import type { RunEvents } from '../service/run-events.ts';
+import type { AdmitDevice, DeviceAdmission } from '../service/devices/device-views.ts';
 import { grantScopes } from '../protocol/scopes.ts';
-import type {
-  AcceptMessage,
-  Accepted,
-  AdmitDevice,
-  DeviceAdmission,
-  RunWaitAnswer,
-  Services,
-} from '../service/services.ts';
+import type { AcceptMessage, Accepted, RunWaitAnswer, Services } from '../service/services.ts';
 import { must } from '../util/assert.ts';
 import { silentLogger } from '../util/logger.ts';
 import { createGateway } from './create-gateway.ts';

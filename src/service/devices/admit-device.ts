@@ -7,7 +7,7 @@ import type { DeviceRow, PairingRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { audit } from '../audit.ts';
 import type { ServiceContext } from '../context.ts';
-import type { AdmitDevice, DeviceAdmission } from '../services.ts';
+import type { AdmitDevice, DeviceAdmission } from './device-views.ts';
 import { newDeviceToken, scopesOf, tokenHashOf, toPairingView } from './device-rows.ts';
 
 /** Devices that are kept, revoked ones among them. */

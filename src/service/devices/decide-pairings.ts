@@ -7,7 +7,7 @@ import type { PairingRow } from '../../store/rows.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { actorOf, audit } from '../audit.ts';
 import type { ServiceContext } from '../context.ts';
-import type { DeviceView, PairingView } from '../services.ts';
+import type { DeviceView, PairingView } from './device-views.ts';
 import { makeRoom, MAX_PAIRINGS } from './admit-device.ts';
 import { scopesOf, toDeviceView, toPairingView } from './device-rows.ts';
 
