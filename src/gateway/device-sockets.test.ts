@@ -33,16 +33,16 @@ test('[DV5] a device that is revoked while it is being let in does not get in', 
   const { door, device, socket, answer, decide } = await halfOpen(t);
   door.events.emit({ type: 'device_revoked', deviceId: device.id });
   decide();
-  assert.deepEqual(await socket.closed, { code: 1008, reason: 'DEVICE_REVOKED' });
   assert.equal(await answer, 'closed');
+  assert.deepEqual(await socket.closed, { code: 1008, reason: 'DEVICE_REVOKED' });
 });
 
 test('[CR3] a secret that is replaced while a device is being let in by it opens nothing', async (t) => {
   const { door, socket, answer, decide } = await halfOpen(t);
   door.gateway.reconfigure({ auth: { mode: 'token', token: 'another' } });
   decide();
-  assert.deepEqual(await socket.closed, { code: 1008, reason: 'AUTH_CREDENTIAL_ROTATED' });
   assert.equal(await answer, 'closed');
+  assert.deepEqual(await socket.closed, { code: 1008, reason: 'AUTH_CREDENTIAL_ROTATED' });
 });
 
 test('[DV8] what a device sends while it is being let in is bounded', async (t) => {
