@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChannelAdapter } from '../../src/channels/channel.ts';
-import type { LaneFence, LaneWrites, Store, WriteTx } from '../../src/store/store.ts';
+import type { LaneFence, LaneWrites } from '../../src/store/lane-repository.ts';
+import type { Store, WriteTx } from '../../src/store/store.ts';
 import { must } from '../../src/util/assert.ts';
 import { replacing } from './replacing.ts';
 

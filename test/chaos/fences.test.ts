@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
-import type { LaneFence, Store } from '../../src/store/store.ts';
+import type { LaneFence } from '../../src/store/lane-repository.ts';
+import type { Store } from '../../src/store/store.ts';
 import { silentLogger } from '../../src/util/logger.ts';
 import { type Break, breakStore } from './breaks.ts';
 

@@ -1,7 +1,8 @@
 /** One step of purging a transcript: a bounded number of rows, in an order that a crash can cut anywhere. */
 import { isOutcome } from '../../core/run-state.ts';
 import type { WindowRow } from '../../store/rows.ts';
-import type { PurgedRun, PurgeRange, WriteTx } from '../../store/store.ts';
+import type { PurgedRun, PurgeRange } from '../../store/care-repository.ts';
+import type { WriteTx } from '../../store/store.ts';
 
 /** Rows of one kind that one step takes. */
 const ROWS = 100;

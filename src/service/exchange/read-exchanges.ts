@@ -2,7 +2,8 @@
 import { encodeSessionCursor, parseSessionCursor } from '../../core/session-cursor.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { ExchangeRow } from '../../store/rows.ts';
-import type { ExchangeCursor, ReadTx } from '../../store/store.ts';
+import type { ExchangeCursor } from '../../store/follow-up-repository.ts';
+import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import type { ExchangeQuery, ExchangesPage, ExchangesQuery, ExchangeView } from '../services.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';

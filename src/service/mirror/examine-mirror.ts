@@ -1,6 +1,6 @@
 /** Comparing every transcript file with its transcript, line by line. */
 import { readFile } from 'node:fs/promises';
-import type { SessionCursor } from '../../store/store.ts';
+import type { SessionCursor } from '../../store/session-repository.ts';
 import type { ServiceContext } from '../context.ts';
 import { mirroredWindow } from './create-mirror.ts';
 import { type MirroredWindow, rewriteWindow } from './flush-window.ts';

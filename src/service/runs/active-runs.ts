@@ -1,5 +1,5 @@
 /** The runs that this process owns right now. */
-import type { LaneFence } from '../../store/store.ts';
+import type { LaneFence } from '../../store/lane-repository.ts';
 import type { RunClass } from '../../protocol/words.ts';
 
 /** Why a run is stopped from outside; `drain` leaves it for the next start. */

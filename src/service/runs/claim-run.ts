@@ -2,7 +2,8 @@
 import { isOutcome, moveRun, stoppedText } from '../../core/run-state.ts';
 import type { RunClass } from '../../protocol/words.ts';
 import type { LaneRow, RunRow, SessionRow } from '../../store/rows.ts';
-import type { LaneFence, WriteTx } from '../../store/store.ts';
+import type { LaneFence } from '../../store/lane-repository.ts';
+import type { WriteTx } from '../../store/store.ts';
 import { isNote } from './accept-run.ts';
 import type { RunContext } from '../context.ts';
 import { bookUnknown, type Caller } from '../usage/book-calls.ts';

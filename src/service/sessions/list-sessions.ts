@@ -8,7 +8,8 @@ import type {
   SessionsListArgs,
 } from '../../protocol/tools/session-tools.ts';
 import type { SessionRow } from '../../store/rows.ts';
-import type { ReadTx, SessionCursor } from '../../store/store.ts';
+import type { ReadTx } from '../../store/store.ts';
+import type { SessionCursor } from '../../store/session-repository.ts';
 import type { ServiceContext } from '../context.ts';
 import { reachOf } from './key-settings.ts';
 import { masksFor } from './read-history.ts';

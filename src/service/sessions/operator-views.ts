@@ -10,7 +10,7 @@ import { GatewayError } from '../../protocol/errors.ts';
 import type { Message } from '../../protocol/message.ts';
 import { SESSION_KINDS } from '../../protocol/words.ts';
 import type { SessionKind, SessionState } from '../../protocol/words.ts';
-import type { SessionScope } from '../../store/store.ts';
+import type { SessionScope } from '../../store/session-repository.ts';
 import { countDue } from '../archive/count-due.ts';
 import type { ServiceContext } from '../context.ts';
 import {

@@ -1,7 +1,8 @@
 /** Several index scans as one walk, newest first. A page costs the same whatever the store holds (A7). */
 import { closureOf } from '../../core/access.ts';
 import type { SessionRow } from '../../store/rows.ts';
-import type { ReadTx, SessionCursor, SessionScope } from '../../store/store.ts';
+import type { ReadTx } from '../../store/store.ts';
+import type { SessionCursor, SessionScope } from '../../store/session-repository.ts';
 
 /** Most rows that one page examines, and that it reads of one scope. */
 const MAX_EXAMINED = 5000;

@@ -12,7 +12,9 @@ import type {
   SessionsSearchPage,
 } from '../../protocol/tools/session-tools.ts';
 import type { SessionRow } from '../../store/rows.ts';
-import type { ReadTx, SearchScope, SessionScope, SlowReadLimit } from '../../store/store.ts';
+import type { ReadTx, SlowReadLimit } from '../../store/store.ts';
+import type { SearchScope } from '../../store/transcript-repository.ts';
+import type { SessionScope } from '../../store/session-repository.ts';
 import type { ServiceContext } from '../context.ts';
 import { unreadableReporter } from '../unreadable-rows.ts';
 import type { FoundSession } from './look-up-session.ts';

@@ -8,7 +8,8 @@ import { parseStoredMessage } from '../../core/stored-message.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { SearchHitView } from '../../protocol/tools/session-tools.ts';
 import type { SessionRow } from '../../store/rows.ts';
-import type { ReadTx, SearchHit, SearchQuery } from '../../store/store.ts';
+import type { ReadTx } from '../../store/store.ts';
+import type { SearchHit, SearchQuery } from '../../store/transcript-repository.ts';
 import type { OnUnreadable } from '../unreadable-rows.ts';
 import { READ_MAX_BYTES } from './read-messages.ts';
 

@@ -3,7 +3,8 @@ import { agentToAgentAdmits, closureOf, decideAccess } from '../../core/access.t
 import type { SessionCaller } from '../../core/caller.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { SessionRow } from '../../store/rows.ts';
-import type { ReadTx, SessionScope } from '../../store/store.ts';
+import type { ReadTx } from '../../store/store.ts';
+import type { SessionScope } from '../../store/session-repository.ts';
 import { reachOf } from './key-settings.ts';
 
 export interface VisibleWalk {

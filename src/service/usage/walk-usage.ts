@@ -3,7 +3,8 @@
  * piece, so that nothing else waits for the whole.
  */
 import type { SessionRow, UsageDayRow } from '../../store/rows.ts';
-import type { ReadTx, UsagePlace, UsageScope } from '../../store/store.ts';
+import type { ReadTx } from '../../store/store.ts';
+import type { UsagePlace, UsageScope } from '../../store/run-repository.ts';
 import type { ServiceContext } from '../context.ts';
 
 /** Rows of one read. */

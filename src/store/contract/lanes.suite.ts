@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RunClass } from '../../protocol/words.ts';
-import type { LaneFence, Store } from '../store.ts';
+import type { LaneFence } from '../lane-repository.ts';
+import type { Store } from '../store.ts';
 import { child, type OpenHarness, run, session, withStore } from './samples.suite.ts';
 
 export function lanesContract(open: OpenHarness): void {

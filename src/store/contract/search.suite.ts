@@ -3,7 +3,8 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { findUnits, parseSearchQuery } from '../../core/search-query.ts';
 import { searchWordsOf } from '../../core/search-words.ts';
-import type { SearchQuery, SearchScope, Store } from '../store.ts';
+import type { SearchQuery, SearchScope } from '../transcript-repository.ts';
+import type { Store } from '../store.ts';
 import { child, type OpenHarness, session, withStore } from './samples.suite.ts';
 
 const text = (words: string) => ({ type: 'text', text: words });

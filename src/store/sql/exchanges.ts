@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ExchangeRow } from '../rows.ts';
-import type { ExchangeCursor, ExchangeReads, ExchangeWrites } from '../store.ts';
+import type { ExchangeCursor, ExchangeReads, ExchangeWrites } from '../follow-up-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

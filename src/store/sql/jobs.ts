@@ -1,5 +1,5 @@
 import type { JobRow } from '../rows.ts';
-import type { JobWrites } from '../store.ts';
+import type { JobWrites } from '../follow-up-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

@@ -10,7 +10,7 @@ import { GatewayError } from '../../protocol/errors.ts';
 import type { RunClass, SessionState } from '../../protocol/words.ts';
 import { must } from '../../util/assert.ts';
 import type { LaneRow } from '../rows.ts';
-import type { LaneFence, LaneWrites } from '../store.ts';
+import type { LaneFence, LaneWrites } from '../lane-repository.ts';
 import { defineQuery, keyed, type Query } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 import type { Tables } from './tables.ts';

@@ -1,6 +1,6 @@
 /** Erasing for good, in small steps: each statement takes a bounded number of rows. */
 import { type Expression, type ExpressionBuilder, sql, type SqlBool } from 'kysely';
-import type { PurgedRun, PurgeRange, PurgeWrites } from '../store.ts';
+import type { PurgedRun, PurgeRange, PurgeWrites } from '../care-repository.ts';
 import { defineQuery, keyed, type Query } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 import type { Tables } from './tables.ts';

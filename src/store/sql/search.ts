@@ -8,7 +8,7 @@ import {
 } from '../../core/message-search.ts';
 import { parseStoredMessage } from '../../core/stored-message.ts';
 import { must } from '../../util/assert.ts';
-import type { SearchHit, SearchQuery, SearchReads, SearchScope } from '../store.ts';
+import type { SearchHit, SearchQuery, SearchReads, SearchScope } from '../transcript-repository.ts';
 import { FULL_TEXT } from './full-text.ts';
 import { defineQuery, defineSql } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';

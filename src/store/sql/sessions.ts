@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { GatewayError } from '../../protocol/errors.ts';
 import { assert } from '../../util/assert.ts';
 import type { SessionRow } from '../rows.ts';
-import type { SessionCursor, SessionScope, SessionWrites } from '../store.ts';
+import type { SessionCursor, SessionScope, SessionWrites } from '../session-repository.ts';
 import { defineQuery, keyed, type Query } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { SpawnRow } from '../rows.ts';
-import type { SpawnWrites } from '../store.ts';
+import type { SpawnWrites } from '../follow-up-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

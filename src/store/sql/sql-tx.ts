@@ -1,4 +1,5 @@
-import type { JobWrites, StoreSignal, WriteTx } from '../store.ts';
+import type { JobWrites } from '../follow-up-repository.ts';
+import type { StoreSignal, WriteTx } from '../store.ts';
 import { SqlAudit } from './audit.ts';
 import { SqlDeliveries } from './deliveries.ts';
 import { SqlDevices } from './devices.ts';

@@ -1,5 +1,5 @@
 import type { ToolCallRow } from '../rows.ts';
-import type { ToolCallId, ToolCallWrites } from '../store.ts';
+import type { ToolCallId, ToolCallWrites } from '../run-repository.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';

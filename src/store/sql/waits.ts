@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { WaitRow } from '../rows.ts';
-import type { WaitWrites } from '../store.ts';
+import type { WaitWrites } from '../run-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

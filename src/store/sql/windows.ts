@@ -1,5 +1,5 @@
 import type { WindowRow } from '../rows.ts';
-import type { WindowCursor, WindowReads, WindowWrites } from '../store.ts';
+import type { WindowCursor, WindowReads, WindowWrites } from '../session-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 
