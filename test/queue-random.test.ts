@@ -161,12 +161,12 @@ function assertSameOutcome(run: RunRow, runs: readonly (RunRow | undefined)[]): 
   );
 }
 
-/** Dropped: not at all. Steered into a turn and kept for its own: in both. */
+/** Dropped: not at all, but for a turn that it had been steered into. Steered and kept for its own: in both. */
 async function timesOf(world: TestWorld, run: RunRow): Promise<number> {
   const input = await world.store.read((tx) => tx.inputs.get(run.runId));
   if (input?.state === 'dropped') {
     assert.match(String(run.error), /messages\.queue\.cap/);
-    return 0;
+    return (await steeredElsewhere(world, run, input.text)) ? 1 : 0;
   }
   const own = await world.store.read((tx) => tx.entries.ofRun(run.sessionId ?? '', run.runId));
   const text = input?.text ?? '';
@@ -179,7 +179,10 @@ async function timesOf(world: TestWorld, run: RunRow): Promise<number> {
 }
 
 async function steeredElsewhere(world: TestWorld, run: RunRow, text: string): Promise<boolean> {
-  const entries = await world.store.read((tx) => tx.entries.context(run.sessionId ?? ''));
+  const entries = await world.store.read(async (tx) => {
+    const session = await tx.sessions.get(run.sessionKey);
+    return tx.entries.context(session?.sessionId ?? '');
+  });
   const others = entries.filter(
     ({ role, runId, json }) =>
       role === 'user' && runId !== run.runId && textOf(JSON.parse(json) as Message) === text,

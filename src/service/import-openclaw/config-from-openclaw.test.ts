@@ -59,6 +59,7 @@ test('secrets become references to the environment and appear nowhere', () => {
   assert.equal(providers['ref']?.apiKey, '${REF_KEY}');
   assert.deepEqual(translated.secrets, [
     { path: 'gateway.auth.token', env: 'TRUNKLINE_GATEWAY_TOKEN' },
+    { path: 'gateway.auth.password', env: 'TRUNKLINE_GATEWAY_PASSWORD' },
     { path: 'models.providers.my-llm.apiKey', env: 'MY_LLM_API_KEY' },
     { path: 'models.providers.ref.apiKey', env: 'REF_KEY' },
   ]);

@@ -21,7 +21,11 @@ interface Findings {
 }
 /** Nothing of this value can be kept. */
 const DROPPED = Symbol('dropped');
-const GATEWAY_TOKEN_ENV = 'TRUNKLINE_GATEWAY_TOKEN';
+/** The gateway reads these by itself. */
+const OWN_ENV: Readonly<Record<string, string>> = {
+  'gateway.auth.token': 'TRUNKLINE_GATEWAY_TOKEN',
+  'gateway.auth.password': 'TRUNKLINE_GATEWAY_PASSWORD',
+};
 
 /** Returns the options that are understood; the others are listed by path, and no secret is copied. */
 export function configFromOpenClaw(source: Record<string, unknown>): TranslatedConfig {
@@ -89,13 +93,13 @@ function translateSecret(
   const env =
     typeof named === 'string' && /^[A-Z_][A-Z0-9_]*$/.test(named) ? named : envNameOf(path);
   findings.secrets.push({ path: toText(path), env });
-  // The gateway reads its own variable by itself, and makes a token when there is none.
-  return env === GATEWAY_TOKEN_ENV ? DROPPED : `\${${env}}`;
+  return env === OWN_ENV[toText(path)] ? DROPPED : `\${${env}}`;
 }
 
 /** `models.providers.my-llm.apiKey` is `MY_LLM_API_KEY`. */
 function envNameOf(path: Path): string {
-  if (toText(path) === 'gateway.auth.token') return GATEWAY_TOKEN_ENV;
+  const own = OWN_ENV[toText(path)];
+  if (own !== undefined) return own;
   const words = path[0] === 'models' ? path.slice(2) : path;
   const name = words
     .join('_')
