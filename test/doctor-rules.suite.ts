@@ -13,10 +13,13 @@ import { call, type TestWorld } from './helpers/test-world.ts';
 export interface Patient {
   /** Changes rows behind the store's back; returns how many. */
   run(sql: string): Promise<number>;
-  count(table: string): Promise<number>;
+  /** Returns the one number that a query selects. */
+  sum(sql: string): Promise<number>;
   columnsOf(table: string): Promise<string[]>;
   /** a statement that adds a due job of the kind `deliver` for nothing */
   addJob: string;
+  /** Returns a statement that takes a job away. */
+  dropJob(jobKey: string): string;
   examine(options?: { fix: boolean }): Promise<DoctorReport>;
   doctor(...flags: string[]): ReturnType<typeof runCli>;
   /** Starts a gateway on it, with the scripted runtime. */
@@ -58,6 +61,7 @@ const RUNNING = { ...QUEUED, state: "'running'", session_id: 'session_id' };
 const QUEUED_RUN = 'a queued run';
 const RUNNING_RUN = 'a running run';
 const A_JOB = 'a job';
+const NO_MAINTENANCE = 'no job that purges';
 const INPUT = `insert into inputs (input_id, session_key, seq, kind, run_id, text, state, root_run_id, accepted_at)
   values ('r-new', 'agent:a:main', 900, 'message', 'r-new', 'SAY: late', 'pending', 'r-new', 1)`;
 const NEXT_SEQ = "update lanes set next_seq = 901 where session_key = 'agent:a:main'";
@@ -159,6 +163,37 @@ const HEALED: [title: string, damage: string[], findings: string[]][] = [
   ],
   ['a job for nothing', [A_JOB], ['job-deliveries']],
   [
+    'a session whose time to be archived nothing keeps',
+    ["update sessions set archive_at = 5 where key = 'agent:b:main'"],
+    ['archive-job'],
+  ],
+  [
+    'an archived session whose clock runs on',
+    ["update sessions set archive_at = 5, archived_at = 4 where key = 'agent:b:main'"],
+    ['archive-clock'],
+  ],
+  [
+    'a deleted session that counts as open',
+    ["update sessions set deleted_at = 5 where key = 'agent:b:main'"],
+    ['archive-deleted', 'window-deleted', 'window-open'],
+  ],
+  [
+    'a purge that nothing does',
+    ["update windows set purge_at = 5 where session_key = 'agent:b:main'", NO_MAINTENANCE],
+    ['purge-job'],
+  ],
+  [
+    'a day whose sums hold more than its calls used',
+    ["update usage_days set input_tokens = input_tokens + 5 where session_key = 'agent:a:main'"],
+    ['usage-sums'],
+  ],
+  [
+    'a day whose sums lack a call',
+    ["update usage_days set calls = calls - 1 where session_key = 'agent:a:main'"],
+    ['usage-sums'],
+  ],
+  ['calls that no sum has', ['delete from usage_days'], ['usage-missing', 'usage-sums']],
+  [
     'a wait of a run that has ended',
     [
       `insert into waits (wait_id, waiter_run_id, waiter_key, target_run_id, target_key, deadline_at, state, created_at)
@@ -192,6 +227,7 @@ const HEALED: [title: string, damage: string[], findings: string[]][] = [
 /** Some damage depends on the store. */
 async function toSql(patient: Patient, what: string): Promise<string> {
   if (what === A_JOB) return patient.addJob;
+  if (what === NO_MAINTENANCE) return patient.dropJob('maintain-sessions');
   if (what === QUEUED_RUN) return copyRun(patient, QUEUED);
   return what === RUNNING_RUN ? copyRun(patient, RUNNING) : what;
 }
@@ -258,7 +294,8 @@ export function doctorRules(store: string, open: () => Promise<Patient>): void {
     test(`[DC3, BR-053] on ${store} the doctor reports ${title} and removes nothing`, async () => {
       const patient = await open();
       await damage(patient, fault);
-      const counts = () => Promise.all(KEPT.map((table) => patient.count(table)));
+      const counts = () =>
+        Promise.all(KEPT.map((table) => patient.sum(`select count(*) from ${table}`)));
       const earlier = await counts();
       const { outcome, findings } = await patient.examine({ fix: true });
       assert.equal(outcome, 'left');
@@ -266,6 +303,25 @@ export function doctorRules(store: string, open: () => Promise<Patient>): void {
       assert.deepEqual(await counts(), earlier);
     });
   }
+
+  test(`[US15, DC2] on ${store} sums whose calls were purged, or are gone, are kept by the doctor`, async () => {
+    const patient = await open();
+    const column = (name: string) => patient.sum(`select sum(${name}) from usage_days`);
+    const spent = [await column('calls'), await column('input_tokens')];
+    assert.ok(spent.every((number) => number > 0));
+    await damage(
+      patient,
+      "update usage_days set purged_calls = calls where session_key = 'agent:b:main'",
+      "delete from model_calls where run_id in (select run_id from runs where session_key = 'agent:b:main')",
+    );
+    assert.deepEqual(statesOf(await patient.examine()), [], 'they were purged');
+    await damage(patient, 'delete from model_calls');
+    assert.deepEqual(statesOf(await patient.examine()), ['usage-sums healable']);
+    assert.equal((await patient.examine({ fix: true })).outcome, 'healed');
+    assert.deepEqual(statesOf(await patient.examine()), []);
+    assert.deepEqual([await column('calls'), await column('input_tokens')], spent);
+    assert.equal(await column('purged_calls'), spent[0]);
+  });
 
   test(`[DC4] on ${store} what the doctor has put back in order goes on at the next start`, async (t) => {
     const patient = await open();

@@ -60,11 +60,16 @@ async function makeWard(): Promise<{ url: string; putBack: string }> {
   );
   const tables = found.map((row) => String(row['tablename']));
   const keep = tables.map((table) => `create table kept.${table} as table ${table}`);
-  await server.query(url, ['create schema kept', ...keep].join(';\n'));
+  await server.query(url, ['create schema kept', ...keep, KEEP_JOBS].join(';\n'));
   const fill = tables.map((table) => `insert into ${table} select * from kept.${table}`);
   const empty = `truncate ${tables.join(', ')}, graphile_worker._private_jobs`;
-  return { url, putBack: [empty, ...fill].join(';\n') };
+  return { url, putBack: [empty, ...fill, PUT_JOBS_BACK].join(';\n') };
 }
+const KEEP_JOBS = `create table kept.jobs as select tasks.identifier, jobs.payload, jobs.key, jobs.run_at
+  from graphile_worker._private_jobs jobs
+  join graphile_worker._private_tasks tasks on tasks.id = jobs.task_id where jobs.key is not null`;
+const PUT_JOBS_BACK = `select graphile_worker.add_job(identifier, payload => payload, job_key => key, run_at => run_at)
+  from kept.jobs`;
 
 doctorRules('Postgres', async () => {
   const { url, putBack } = await (ward ??= makeWard());
@@ -85,15 +90,16 @@ function patientAt(url: string): Patient {
         await client.end();
       }
     },
-    count: async (table) => {
-      const [row] = await server.query(url, `select count(*)::int as total from ${table}`);
-      return Number(row?.['total']);
+    sum: async (sql) => {
+      const [row] = await server.query(url, sql);
+      return Number(Object.values(row ?? {})[0]);
     },
     columnsOf: async (table) => {
       const sql = `select column_name from information_schema.columns
         where table_schema = 'public' and table_name = $1`;
       return (await server.query(url, sql, [table])).map((row) => String(row['column_name']));
     },
+    dropJob: (jobKey) => `select graphile_worker.remove_job('${jobKey}')`,
     addJob: `select graphile_worker.add_job('deliver', payload => '{}'::json, job_key => 'deliver:x')`,
     examine: (options = { fix: false }) => examineState({ stateDir, env, ...options }),
     doctor: (...flags) => runCli(['doctor', ...flags, '--state-dir', stateDir], env),

@@ -58,15 +58,13 @@ function patientAt(stateDir: string): Patient {
   };
   return {
     run: async (sql) => inStore((db) => Number(db.prepare(sql).run().changes)),
-    count: async (table) =>
-      inStore((db) =>
-        Number(db.prepare(`select count(*) as total from ${table}`).get()?.['total']),
-      ),
+    sum: async (sql) => inStore((db) => Number(Object.values(db.prepare(sql).get() ?? {})[0])),
     columnsOf: async (table) =>
       inStore((db) => db.prepare('select name from pragma_table_info(?)').all(table)).map(
         (column) => String(column['name']),
       ),
     addJob: JOB_FOR_NOTHING,
+    dropJob: (jobKey) => `delete from jobs where job_key = '${jobKey}'`,
     examine: (options = { fix: false }) => examine(stateDir, options.fix),
     doctor: (...flags) => runCli(['doctor', ...flags, '--state-dir', stateDir]),
     start: () => {

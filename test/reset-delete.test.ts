@@ -254,7 +254,8 @@ async function becomes(isSo: () => boolean): Promise<void> {
 /** every place that a text may be in */
 function tablesWith(world: TestWorld, needle: string): string[] {
   const db = new DatabaseSync(join(world.gateway.stateDir, 'trunkline.db'), { readOnly: true });
-  const tables = ['entries', 'inputs', 'runs', 'tool_calls', 'exchanges', 'deliveries', 'sessions'];
+  const tables = ['entries', 'inputs', 'runs', 'tool_calls', 'model_calls', 'exchanges'];
+  tables.push('deliveries', 'sessions', 'audit');
   const found = tables.filter((table) =>
     JSON.stringify(db.prepare(`select * from ${table}`).all()).includes(needle),
   );

@@ -350,3 +350,40 @@ test('[US12] the command line shows a table, with what is not known marked', asy
   assert.match(page.notes, /^more: --cursor /);
   assert.doesNotMatch(page.out, /total/);
 });
+
+test('[US15, AR12] a purge takes the calls of a session; what it spent stays in every sum, and is found by its key', async (t) => {
+  const world = await startWorld(t, priced());
+  const group = 'agent:a:telegram:group:g1';
+  world.model.usage = USED;
+  await world.say(A, 'SAY: hi');
+  const message = `${call('sessions_list', {})}\nSAY: done`;
+  const params = { sessionKey: group, message, idempotencyKey: 'keyed' };
+  const { runId } = await world.client.request('chat.send', params);
+  await world.client.request('agent.wait', { runId, timeoutMs: 20_000 });
+  await world.quiet();
+  const told = () =>
+    Promise.all([
+      usage(world),
+      usage(world, { by: 'session' }),
+      usage(world, { by: 'agent' }),
+      usage(world, { by: 'day' }),
+      usage(world, { sessionKey: group }),
+      usage(world, { sessionKey: group, tree: true }),
+    ]);
+  const before = await told();
+  assert.equal(before[0]?.total?.calls, 3);
+  await world.client.request('sessions.delete', { key: group, deleteTranscript: true });
+  await world.quiet();
+  await assert.rejects(world.history(group), /not found/);
+  assert.deepEqual(await callsOf(world, runId), []);
+  assert.deepEqual(await told(), before);
+  const kept = await totalOf(world, { runId });
+  assert.deepEqual(
+    [kept.inputTokens, kept.costUsd],
+    [2000, 2 * COST],
+    'the run is kept for its key',
+  );
+  await assert.rejects(usage(world, { sessionKey: 'agent:a:telegram:group:g2' }), /not found/);
+  await world.say(group, 'SAY: again');
+  assert.equal((await totalOf(world, { sessionKey: group })).calls, 3, 'a key that is used again');
+});

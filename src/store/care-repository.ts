@@ -20,6 +20,8 @@ export interface PurgeWrites {
   runs(range: PurgeRange & { sessionId: string | undefined }, limit: number): Promise<PurgedRun[]>;
   /** Removes tool calls of a run, those of a few messages; returns how many. */
   toolCalls(runId: string): Promise<number>;
+  /** Removes the first model calls of a run and counts them as purged in their sums; returns how many. */
+  modelCalls(run: Pick<RunRow, 'runId' | 'sessionKey'>, limit: number): Promise<number>;
   /** Removes a run with its message, its waits and the exchange that it began. */
   run(runId: string): Promise<void>;
   /** Takes the texts out of a run and its message: what is left says how it ended, under its key. */
@@ -33,10 +35,17 @@ export interface PurgeWrites {
   session(key: string): Promise<void>;
 }
 
+/** Which lines of the audit log a page sees; each has an index. */
+export type AuditScope =
+  | { sessionKey: string }
+  | { subjectKind: string; subjectId: string }
+  | { action: string }
+  | { actor: string };
+
 export interface AuditReads {
-  /** Lines strictly after `cursor`, newest first, of one session, of one subject, or all. */
+  /** Lines strictly after `cursor`, newest first, of one session, subject, action or actor, or all. */
   page(query: {
-    of?: { sessionKey: string } | { subjectKind: string; subjectId: string };
+    of?: AuditScope;
     cursor: AuditCursor | undefined;
     limit: number;
   }): Promise<AuditRow[]>;

@@ -300,6 +300,8 @@ export interface UsageDayRow {
   cacheWriteTokens: number;
   /** of the calls whose cost is known */
   costNanos: number;
+  /** of the calls: they went with their run, the sums keep them */
+  purgedCalls: number;
 }
 
 /** A run that waits for another run; a call that waits for several has one row for each. */

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { createSessionWorld, type SessionWorld } from '../../../test/helpers/session-world.ts';
 import type { Store } from '../../store/store.ts';
 import { acceptRun } from '../runs/accept-run.ts';
+import { readUsage } from '../usage/read-usage.ts';
 import { startArchiveClock } from './archive-clock.ts';
 import { archiveSession } from './archive-session.ts';
 import { maintainSessions } from './maintain-sessions.ts';
@@ -45,6 +46,22 @@ async function addChild({ context, add }: SessionWorld): Promise<string> {
     });
     await tx.lanes.removeQueued(key);
     await tx.inputs.markAppended(runId, runId, tx.now);
+    await tx.usage.book(
+      {
+        runId,
+        attempt: 1,
+        model: 'fake/fake-1',
+        outcome: 'ok',
+        usageKnown: true,
+        inputTokens: 100,
+        outputTokens: 10,
+        cacheReadTokens: 0,
+        cacheWriteTokens: 0,
+        costNanos: 5,
+        at: tx.now,
+      },
+      { sessionKey: key, agentId: 'main', rootKey: MAIN },
+    );
     await tx.runs.update(runId, { state: 'ok', sessionId, endedAt: tx.now, reply: 'done' });
     const spawn = {
       childKey: key,
@@ -102,7 +119,7 @@ function counting(store: Store, taken: number[]): Store {
   };
 }
 
-test('[AR15, BR-091] days of sub-agents leave a bounded store, purged in small steps', async (t) => {
+test('[AR15, US15, BR-091] days of sub-agents leave a bounded store, purged in small steps', async (t) => {
   const world = createSessionWorld(t, {
     session: { maintenance: { mode: 'enforce', pruneAfter: '2d' } },
   });
@@ -138,6 +155,9 @@ test('[AR15, BR-091] days of sub-agents leave a bounded store, purged in small s
   // nothing is kept of calls whose run has ended: their keys cannot come again
   const runs = await store.read((tx) => tx.runs.countByState());
   assert.deepEqual(runs, { ok: 2 * CHILDREN });
+  // what they spent is: one row a session, day and model
+  const sums = await readUsage(world.context, { sessionKey: MAIN, tree: true });
+  assert.equal(sums.total?.calls, DAYS * CHILDREN);
 });
 
 test('[AR5] what has open work is neither archived nor purged', async (t) => {

@@ -20,7 +20,7 @@ export async function purgeStep(tx: WriteTx, sessionId: string): Promise<void> {
     until: isLast ? Number.MAX_SAFE_INTEGER : (window.endedAt ?? window.purgeAt),
   };
   const runs = await tx.purge.runs({ ...range, sessionId: isLast ? undefined : sessionId }, RUNS);
-  if (runs.length > 0) return purgeRuns(tx, runs);
+  if (runs.length > 0) return purgeRuns(tx, { sessionKey: window.sessionKey, runs });
   if ((await tx.purge.notes(range, ROWS)) > 0) return;
   if ((await tx.purge.deliveries(range, ROWS)) > 0) return;
   await tx.purge.window(sessionId);
@@ -34,12 +34,18 @@ async function isLastOf(tx: WriteTx, { sessionKey }: WindowRow): Promise<boolean
   return windows.length === 1;
 }
 
-async function purgeRuns(tx: WriteTx, runs: readonly PurgedRun[]): Promise<void> {
+/** Runs go with the calls they made. Of what those cost the sums stay: money that was spent stays true. */
+async function purgeRuns(
+  tx: WriteTx,
+  { sessionKey, runs }: { sessionKey: string; runs: readonly PurgedRun[] },
+): Promise<void> {
   let left = ROWS;
   for (const run of runs) {
+    const { runId } = run;
     for (let gone = 1; gone > 0; left -= gone) {
       if (left <= 0) return;
-      gone = await tx.purge.toolCalls(run.runId);
+      gone = await tx.purge.toolCalls(runId);
+      gone += await tx.purge.modelCalls({ runId, sessionKey }, ROWS);
     }
     await ((await isKeyKept(tx, run))
       ? tx.purge.spendRun(run.runId, run.state === 'ok' ? null : PURGED_TEXT)

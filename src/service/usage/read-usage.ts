@@ -8,7 +8,7 @@ import { unknownRun } from '../runs/wait-for-run.ts';
 import type { UsageAnswer, UsageBy, UsageGroup, UsageQuery } from '../services.ts';
 import { formatDay } from '../../util/utc-day.ts';
 import { UsageSums } from './usage-groups.ts';
-import { addUsage, noUsage, toTotals, usageOfCall } from './usage-sums.ts';
+import { addUsage, noUsage, toTotals, usageOfCall, usageOfPurged } from './usage-sums.ts';
 import { windowOf, wordsOf } from './usage-window.ts';
 import { type UsageWindow, walkSessions, walkUsage } from './walk-usage.ts';
 
@@ -39,6 +39,7 @@ async function usageOfRun({ store }: ServiceContext, runId: string): Promise<Usa
   if (run === undefined) throw unknownRun(runId);
   const sums = new UsageSums();
   for (const call of calls) sums.add(call.model, usageOfCall(call));
+  if (run.purgedAt !== null && run.usageKnown) sums.add(run.model ?? 'unknown', usageOfPurged(run));
   const groups = sums.groups();
   return {
     runId,

@@ -1,10 +1,13 @@
 /** Sums of tokens and cost, and how they are shown: what is not known is never a zero. */
-import { usdOfNanos } from '../../core/money.ts';
-import type { ModelCallRow, UsageDayRow } from '../../store/rows.ts';
+import { nanosOfUsd, usdOfNanos } from '../../core/money.ts';
+import type { ModelCallRow, RunRow, UsageDayRow } from '../../store/rows.ts';
 import type { UsageTotals } from '../services.ts';
 
 /** What is added up: the columns that a call and a day of calls have in common. */
-export type UsageSum = Omit<UsageDayRow, 'sessionKey' | 'day' | 'model' | 'agentId' | 'rootKey'>;
+export type UsageSum = Omit<
+  UsageDayRow,
+  'sessionKey' | 'day' | 'model' | 'agentId' | 'rootKey' | 'purgedCalls'
+>;
 
 /** Returns the sum of nothing. */
 export function noUsage(): UsageSum {
@@ -44,6 +47,21 @@ export function usageOfCall(call: ModelCallRow): UsageSum {
     cacheReadTokens: call.cacheReadTokens,
     cacheWriteTokens: call.cacheWriteTokens,
     costNanos: costNanos ?? 0,
+  };
+}
+
+/** Returns what is still known of a run whose calls were purged: its sums, as one call. */
+export function usageOfPurged(run: RunRow): UsageSum {
+  const { costUsd, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = run;
+  return {
+    calls: 1,
+    unknownCalls: 0,
+    unpricedCalls: costUsd === null ? 1 : 0,
+    inputTokens,
+    outputTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    costNanos: costUsd === null ? 0 : nanosOfUsd(costUsd),
   };
 }
 

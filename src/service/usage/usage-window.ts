@@ -1,5 +1,7 @@
 import { GatewayError } from '../../protocol/errors.ts';
 import { dayOf, formatDay, parseDay } from '../../util/utc-day.ts';
+import type { SessionRow } from '../../store/rows.ts';
+import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import type { UsageAnswer, UsageQuery } from '../services.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
@@ -26,11 +28,28 @@ export async function windowOf(context: ServiceContext, query: UsageQuery): Prom
 function scopeOf(context: ServiceContext, query: UsageQuery): Promise<UsageWindow['of']> {
   return context.store.read(async (tx) => {
     if (query.sessionKey === undefined) return { type: 'everything' };
-    const { key, session } = await lookUpForOperator(tx, context.config(), query.sessionKey);
+    const { key, session } = await whoseOf(tx, context, query.sessionKey);
     return query.tree === true && session !== undefined
       ? { type: 'tree', session }
       : { type: 'session', key };
   });
+}
+
+/** A session that was purged is known by what it spent, under its key as lists of usage show it. */
+async function whoseOf(
+  tx: ReadTx,
+  context: ServiceContext,
+  key: string,
+): Promise<{ key: string; session: Pick<SessionRow, 'key' | 'rootKey'> | undefined }> {
+  try {
+    return await lookUpForOperator(tx, context.config(), key);
+  } catch (error) {
+    const scope = { type: 'session', sessionKey: key } as const;
+    const after = { sessionKey: key, day: -1, model: '' };
+    const [row] = await tx.usage.page({ scope, after, limit: 1 });
+    if (row === undefined) throw error;
+    return { key, session: { key, rootKey: row.rootKey } };
+  }
 }
 
 function mustBeDay(name: string, text: string): number {

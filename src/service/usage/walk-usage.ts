@@ -17,7 +17,7 @@ export interface UsageWindow {
   of:
     | { type: 'everything' }
     | { type: 'session'; key: string }
-    | { type: 'tree'; session: SessionRow };
+    | { type: 'tree'; session: Pick<SessionRow, 'key' | 'rootKey'> };
   fromDay: number;
   toDay: number;
 }

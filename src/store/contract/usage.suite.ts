@@ -75,8 +75,46 @@ export function usageContract(open: OpenHarness): void {
             cacheReadTokens: 10,
             cacheWriteTokens: 2,
             costNanos: 2_500,
+            purgedCalls: 0,
           },
         ]);
+      }));
+
+    it('[US15] purges the calls of a run in pieces; the sums of their days stay and count them as purged', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('book', async (tx) => {
+          await tx.usage.book(modelCall('r1'), of('a'));
+          await tx.usage.book(modelCall('r1', { model: 'other' }), of('a'));
+          await tx.usage.book(modelCall('r1', { at: 4 * DAY }), of('a'));
+          await tx.usage.book(modelCall('r2'), of('a'));
+          await tx.usage.book(modelCall('r3'), of('b'));
+        });
+        const sums = () =>
+          store.read(async (tx) => {
+            const scope: UsageScope = { type: 'everything', order: 'session' };
+            const rows = await tx.usage.page({ scope, after: BEGINNING, limit: 9 });
+            return rows.map(({ purgedCalls, ...row }) => ({ row, purgedCalls }));
+          });
+        const before = await sums();
+        const run = { runId: 'r1', sessionKey: 'a' };
+        const purge = () => store.write('purge', (tx) => tx.purge.modelCalls(run, 2));
+        assert.deepEqual([await purge(), await purge(), await purge()], [2, 1, 0]);
+        const after = await sums();
+        assert.deepEqual(
+          after.map(({ row }) => row),
+          before.map(({ row }) => row),
+        );
+        assert.deepEqual(
+          after.map(({ row, purgedCalls }) => [row.sessionKey, row.day, row.model, purgedCalls]),
+          [
+            ['a', 3, 'fake/fake-1', 1],
+            ['a', 3, 'other', 1],
+            ['a', 4, 'fake/fake-1', 1],
+            ['b', 3, 'fake/fake-1', 0],
+          ],
+        );
+        assert.deepEqual(await store.read((tx) => tx.usage.callsOf('r1')), []);
+        assert.equal((await store.read((tx) => tx.usage.callsOf('r2'))).length, 1);
       }));
 
     it('[US4] walks each scope in its order, every row once', () =>

@@ -43,6 +43,14 @@ const PAGE_OF_SUBJECT = defineQuery(
     ),
 );
 
+const PAGE_OF_ACTION = defineQuery((db, p: Position & { action: string }) =>
+  newestFirst(db.selectFrom('audit').where('action', '=', p.action), p),
+);
+
+const PAGE_OF_ACTOR = defineQuery((db, p: Position & { actor: string }) =>
+  newestFirst(db.selectFrom('audit').where('actor', '=', p.actor), p),
+);
+
 export class SqlAudit implements AuditWrites {
   readonly #unit: SqlUnit;
   constructor(unit: SqlUnit) {
@@ -53,6 +61,8 @@ export class SqlAudit implements AuditWrites {
     const position = { ...cursor, limit };
     if (of === undefined) return this.#unit.all(PAGE, position);
     if ('sessionKey' in of) return this.#unit.all(PAGE_OF_SESSION, { ...of, ...position });
+    if ('action' in of) return this.#unit.all(PAGE_OF_ACTION, { ...of, ...position });
+    if ('actor' in of) return this.#unit.all(PAGE_OF_ACTOR, { ...of, ...position });
     return this.#unit.all(PAGE_OF_SUBJECT, { ...of, ...position });
   }
 

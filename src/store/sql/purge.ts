@@ -1,6 +1,8 @@
 /** Erasing for good, in small steps: each statement takes a bounded number of rows. */
 import { type Expression, type ExpressionBuilder, sql, type SqlBool } from 'kysely';
+import { dayOf } from '../../util/utc-day.ts';
 import type { PurgedRun, PurgeRange, PurgeWrites } from '../care-repository.ts';
+import type { UsagePlace } from '../run-repository.ts';
 import { defineQuery, keyed, type Query } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 import type { Tables } from './tables.ts';
@@ -52,6 +54,29 @@ const TOOL_CALLS = defineQuery((db, p: { runId: string; positions: number }) =>
         .select((of) => of(of.fn.min('position'), '+', p.positions).as('end'))
         .where('run_id', '=', p.runId),
     ),
+);
+
+const FIRST_CALLS = defineQuery((db, p: { runId: string; limit: number }) =>
+  db
+    .selectFrom('model_calls')
+    .select(['position', 'model', 'at'])
+    .where('run_id', '=', p.runId)
+    .orderBy('position')
+    .limit(p.limit),
+);
+
+const MODEL_CALLS = defineQuery((db, p: { runId: string; until: number }) =>
+  db.deleteFrom('model_calls').where('run_id', '=', p.runId).where('position', '<=', p.until),
+);
+
+/** What was spent stays in the sums, which say that its calls are gone. */
+const COUNT_AS_PURGED = defineQuery((db, p: UsagePlace & { calls: number }) =>
+  db
+    .updateTable('usage_days')
+    .set((eb) => ({ purged_calls: eb('purged_calls', '+', p.calls) }))
+    .where('session_key', '=', p.sessionKey)
+    .where('day', '=', p.day)
+    .where('model', '=', p.model),
 );
 
 const WAITS = defineQuery((db, p: { runId: string }) =>
@@ -189,6 +214,21 @@ export class SqlPurge implements PurgeWrites {
 
   toolCalls(runId: string): Promise<number> {
     return this.#unit.change(TOOL_CALLS, { runId, positions: POSITIONS });
+  }
+
+  async modelCalls(...[run, limit]: Parameters<PurgeWrites['modelCalls']>): Promise<number> {
+    const { runId, sessionKey } = run;
+    const first = await this.#unit.all(FIRST_CALLS, { runId, limit });
+    const last = first.at(-1);
+    if (last === undefined) return 0;
+    await this.#unit.change(MODEL_CALLS, { runId, until: last.position });
+    const byDay = Map.groupBy(first, ({ model, at }) => `${dayOf(at)} ${model}`);
+    for (const calls of byDay.values()) {
+      const [{ model, at } = last] = calls;
+      const place = { sessionKey, day: dayOf(at), model };
+      await this.#unit.change(COUNT_AS_PURGED, { ...place, calls: calls.length });
+    }
+    return first.length;
   }
 
   async run(runId: string): Promise<void> {

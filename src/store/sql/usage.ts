@@ -29,7 +29,7 @@ const SUMS = [
   'cost_nanos',
 ] as const;
 
-const ADD_TO_DAY = defineQuery((db, p: UsageDayRow) =>
+const ADD_TO_DAY = defineQuery((db, p: Omit<UsageDayRow, 'purgedCalls'>) =>
   db
     .insertInto('usage_days')
     .values({
@@ -46,6 +46,7 @@ const ADD_TO_DAY = defineQuery((db, p: UsageDayRow) =>
       cache_read_tokens: p.cacheReadTokens,
       cache_write_tokens: p.cacheWriteTokens,
       cost_nanos: p.costNanos,
+      purged_calls: 0,
     })
     .onConflict((conflict) =>
       conflict

@@ -1,11 +1,13 @@
 /** What the rows of a store say of each other, rule by rule. */
 import type { SqlStatement } from '../sql-steps.ts';
 import type { Check, DoctorDialect, DoctorStore, Found } from './check.ts';
+import { archiveChecks } from './archive-checks.ts';
 import { followUpChecks } from './follow-up-checks.ts';
 import { jsonChecks } from './json-checks.ts';
 import { LINEAGE_CHECKS } from './lineage-checks.ts';
 import { RUN_CHECKS } from './run-checks.ts';
 import { TRANSCRIPT_CHECKS } from './transcript-checks.ts';
+import { USAGE_CHECKS } from './usage-checks.ts';
 
 export interface Finding {
   check: string;
@@ -35,6 +37,8 @@ function checksOf(dialect: DoctorDialect): Check[] {
     ...TRANSCRIPT_CHECKS,
     ...RUN_CHECKS,
     ...followUpChecks(dialect),
+    ...archiveChecks(dialect),
+    ...USAGE_CHECKS,
     ...LINEAGE_CHECKS,
     ...jsonChecks(dialect),
     ...dialect.ownChecks,

@@ -99,7 +99,14 @@ function deliveryChecks(dialect: DoctorDialect): Check[] {
         addJob(dialect, { kind: 'deliver', subject: route, now }),
       ],
     },
-    nowhere(dialect, 'deliver', 'deliveries.route_key'),
+    {
+      name: 'job-deliveries',
+      rule: 'a job is for a chat to which nothing is to go out; it ends',
+      find: `select j.job_key from ${dialect.jobs} j where j.kind = 'deliver' and not exists
+        (select 1 from deliveries d
+          where j.job_key = 'deliver:' || d.route_key and d.state in ('queued', 'sending'))`,
+      heal: ({ job_key: jobKey }) => [dialect.removeJob(jobKey)],
+    },
   ];
 }
 
@@ -116,7 +123,11 @@ function hasNoJob({ jobs }: DoctorDialect, kind: FollowUp, subject: string): str
   return `not exists (select 1 from ${jobs} j where j.job_key = '${kind}:' || ${subject})`;
 }
 
-function nowhere({ jobs, removeJob }: DoctorDialect, kind: FollowUp, subject: string): Check {
+function nowhere(
+  { jobs, removeJob }: DoctorDialect,
+  kind: Exclude<FollowUp, 'deliver'>,
+  subject: string,
+): Check {
   const table = subject.slice(0, subject.indexOf('.'));
   return {
     name: `job-${table}`,

@@ -67,5 +67,7 @@ function audit(sortedText: string): string[] {
     `create index audit_time on audit (at, id)`,
     `create index audit_session on audit (session_key, at, id) where session_key is not null`,
     `create index audit_subject on audit (subject_kind, subject_id, at, id)`,
+    `create index audit_action on audit (action, at, id)`,
+    `create index audit_actor on audit (actor, at, id)`,
   ];
 }

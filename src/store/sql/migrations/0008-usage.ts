@@ -35,6 +35,7 @@ export function usage({ clusteredTable, sortedText }: SqlDialect): string[] {
       cache_read_tokens bigint not null,
       cache_write_tokens bigint not null,
       cost_nanos bigint not null,           -- of the calls whose cost is known
+      purged_calls bigint not null default 0, -- of the calls: their rows went with their run
       primary key (session_key, day, model)
     )${clusteredTable}`,
     // usageDays.page of a tree, and by session

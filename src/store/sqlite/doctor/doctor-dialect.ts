@@ -8,9 +8,9 @@ const JOB_PAYLOAD: Check = {
   rule: 'the payload of a job is no JSON; it is written anew from the name of the job',
   find: `select job_key, kind, substr(job_key, length(kind) + 2) as subject,
       case kind when 'advance-exchange' then 'exchangeId' when 'announce-spawn' then 'childKey'
-        else 'routeKey' end as name
+        when 'archive-session' then 'key' else 'routeKey' end as name
     from jobs where json_valid(payload_json) = 0
-      and kind in ('advance-exchange', 'announce-spawn', 'deliver')`,
+      and kind in ('advance-exchange', 'announce-spawn', 'deliver', 'archive-session')`,
   heal: (row) => [
     statement(
       'update jobs set payload_json = ? where job_key = ?',
