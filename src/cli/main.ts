@@ -43,6 +43,10 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'show, retry and drop texts that are stuck on their way to a chat',
     load: async () => (await import('./commands/deliveries.ts')).defineDeliveries,
   },
+  audit: {
+    summary: 'show what was changed by hand',
+    load: async () => (await import('./commands/audit.ts')).defineAudit,
+  },
   tool: {
     summary: 'call a tool as a session',
     load: async () => (await import('./commands/tool.ts')).defineTool,

@@ -109,6 +109,7 @@ function createHandlers({
       ok: true,
       ...(await services.dropDelivery(toCaller(context), deliveryId)),
     }),
+    'audit.list': (query) => services.listAudit(query),
     'chat.abort': async ({ sessionKey, runId }) => {
       const { runIds } = await services.stopRuns({ sessionKey, runId, queued: true });
       return { ok: true, aborted: runIds.length > 0, runIds };

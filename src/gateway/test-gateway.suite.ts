@@ -100,6 +100,8 @@ export class PlayedServices {
         limitApplied: 50,
         hasMore: false,
       }),
+    listAudit: async (query) =>
+      this.#note('audit.list', query, { lines: [], count: 0, limitApplied: 50, hasMore: false }),
     retryDelivery: async (_caller, deliveryId) =>
       this.#note('deliveries.retry', { deliveryId }, { ...onDesk(deliveryId), state: 'queued' }),
     dropDelivery: async (_caller, deliveryId) =>

@@ -207,6 +207,14 @@ export const deliveriesListParams = z.strictObject({
 const deliveryId = atMost(2 * KEY_MAX);
 export const deliveryParams = z.strictObject({ deliveryId });
 
+export const auditListParams = z.strictObject({
+  action: name.exactOptional(),
+  sessionKey: key.exactOptional(),
+  actor: name.exactOptional(),
+  limit: count,
+  cursor: atMost(CURSOR_MAX).exactOptional(),
+});
+
 export const chatAbortParams = z.strictObject({ sessionKey: key, runId: runId.exactOptional() });
 
 export const toolsInvokeParams = z.strictObject({

@@ -47,6 +47,7 @@ test('[GW8] the table of methods and scopes is the documented one', () => {
     'deliveries.list': 'operator.read',
     'deliveries.retry': 'operator.admin',
     'deliveries.drop': 'operator.admin',
+    'audit.list': 'operator.admin',
     'chat.abort': 'operator.write',
     'agents.list': 'operator.read',
     'tools.invoke': 'operator.write',

@@ -42,6 +42,7 @@ export const METHODS = {
   'deliveries.list': { scope: 'operator.read', params: params.deliveriesListParams, isWork: false },
   'deliveries.retry': { scope: 'operator.admin', params: params.deliveryParams, isWork: true },
   'deliveries.drop': { scope: 'operator.admin', params: params.deliveryParams, isWork: true },
+  'audit.list': { scope: 'operator.admin', params: params.auditListParams, isWork: false },
   'chat.abort': { scope: 'operator.write', params: params.chatAbortParams, isWork: true },
   'agents.list': { scope: 'operator.read', params: params.noParams, isWork: false },
   'tools.invoke': { scope: 'operator.write', params: params.toolsInvokeParams, isWork: true },

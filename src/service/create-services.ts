@@ -15,6 +15,7 @@ import type { RunContext, RunServices } from './context.ts';
 import { createChannelCalls } from './delivery/channel-calls.ts';
 import { sendDirect } from './delivery/send-direct.ts';
 import { dropDelivery, retryDelivery } from './delivery/desk.ts';
+import { listAudit } from './list-audit.ts';
 import { listDeliveries } from './delivery/list-deliveries.ts';
 import { deliver } from './delivery/deliver.ts';
 import type { DeliveryContext } from './delivery/hand-over.ts';
@@ -161,6 +162,7 @@ function toServices(host: RunServices): Services {
     listDeliveries: (query) => listDeliveries(host, query),
     retryDelivery: (caller, deliveryId) => retryDelivery(host, { caller, deliveryId }),
     dropDelivery: (caller, deliveryId) => dropDelivery(host, { caller, deliveryId }),
+    listAudit: (query) => listAudit(host, query),
     acceptMessage: (caller, request) => acceptMessage(host, caller, request),
     waitForRun: (runId, options) => waitForRun(host, { runId, ...options }),
     listAllSessions: (query) => listAllSessions(host, query),

@@ -29,6 +29,7 @@ import type {
 import type { DeskAnswer } from './delivery/desk.ts';
 import type { SendDirect, SentDirect } from './delivery/send-direct.ts';
 import type { DeliveriesPage, DeliveriesQuery } from './delivery/list-deliveries.ts';
+import type { AuditPage, AuditQuery } from './list-audit.ts';
 import type {
   DeliveryState,
   ExchangeEndReason,
@@ -351,6 +352,8 @@ export interface Services {
   retryDelivery(caller: OperatorCaller, deliveryId: string): Promise<DeskAnswer>;
   /** Gives a part up for good; the same rejections. */
   dropDelivery(caller: OperatorCaller, deliveryId: string): Promise<DeskAnswer>;
+  /** What was changed by hand, the newest first. */
+  listAudit(query: AuditQuery): Promise<AuditPage>;
   listAllSessions(query: OperatorListQuery): Promise<{
     ts: number;
     count: number;

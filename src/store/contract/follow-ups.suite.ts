@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { AuditScope } from '../store.ts';
 import {
   auditLine,
   delivery,
@@ -202,19 +203,19 @@ export function followUpsContract(open: OpenHarness): void {
   });
 
   describe('audit', () => {
-    it('[AU1] is read newest first, of all, of a session and of a subject, without a gap', () =>
+    it('[AU1] is read newest first, of all, of a session, a subject, an action and an actor, without a gap', () =>
       withStore(open, async ({ store }) => {
         const lines = [
           auditLine('l1', { at: 1 }),
           auditLine('l2', { at: 2, sessionKey: 'k', subjectId: 'd2' }),
           auditLine('l3', { at: 2, subjectId: 'd2', detailJson: '{"from":"failed"}' }),
-          auditLine('l4', { at: 3, sessionKey: 'k' }),
+          auditLine('l4', { at: 3, sessionKey: 'k', action: 'sessions.reset', actor: 'device' }),
         ];
         await store.write('add', async (tx) => {
           for (const line of lines) await tx.audit.insert(line);
         });
         const page = (query: {
-          of?: { sessionKey: string } | { subjectKind: string; subjectId: string };
+          of?: AuditScope;
           cursor?: { at: number; id: string };
           limit?: number;
         }) =>
@@ -226,6 +227,8 @@ export function followUpsContract(open: OpenHarness): void {
         assert.deepEqual(await page({ of: { sessionKey: 'k' } }), ['l4', 'l2']);
         const subject = { subjectKind: 'delivery', subjectId: 'd2' };
         assert.deepEqual(await page({ of: subject }), ['l3', 'l2']);
+        assert.deepEqual(await page({ of: { action: 'sessions.reset' } }), ['l4']);
+        assert.deepEqual(await page({ of: { actor: 'operator' } }), ['l3', 'l2', 'l1']);
         const [newest] = await store.read((tx) =>
           tx.audit.page({ of: subject, cursor: undefined, limit: 1 }),
         );

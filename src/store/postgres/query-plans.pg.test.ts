@@ -28,8 +28,11 @@ const FILL = [
     from generate_series(1, ${ROWS}) n`,
   `insert into session_ancestors (session_key, ancestor_key, updated_at, archived_at)
     select key, 'key ' || created_at % 20, updated_at, archived_at from sessions where created_at > 20`,
-  `insert into windows (session_id, session_key, started_at, next_seq)
-    select 'session ' || n, 'key ' || n, n, 1 from generate_series(1, ${ROWS}) n`,
+  `update sessions set deleted_at = created_at where created_at % 15 = 0`,
+  `update sessions set archive_at = created_at where created_at % 7 = 0`,
+  `insert into windows (session_id, session_key, started_at, next_seq, ended_at, deleted_at, purge_at)
+    select 'session ' || n, 'key ' || n, n, 1, case when n % 2 = 0 then n end,
+      case when n % 4 = 0 then n end, case when n % 8 = 0 then n end from generate_series(1, ${ROWS}) n`,
   `insert into entries (session_id, seq, entry_id, type, role, json, created_at)
     select 'session ' || n % 20, n, 'entry ' || n, 'message',
       case when n % 3 = 0 then 'toolResult' else 'user' end, '{}', n from generate_series(1, ${ROWS}) n`,
@@ -49,6 +52,18 @@ const FILL = [
       idempotency_scope, idempotency_key)
     select 'run ' || n, 'key ' || n % 100, n, 'message', '', case when n % 9 = 0 then 'pending' else 'appended' end,
       'run ' || n, n, 'operator', 'key ' || n from generate_series(1, ${ROWS}) n`,
+  `insert into inputs (input_id, session_key, seq, kind, text, state, root_run_id, accepted_at)
+    select 'note ' || n, 'key ' || n % 100, ${ROWS} + n, 'note', '', 'appended', 'run ' || n, n
+    from generate_series(1, ${ROWS}) n`,
+  `insert into tool_calls (run_id, position, call_index, call_id, name, args_json, state)
+    select 'run ' || n / 4, n % 4, 0, 'call', 'read', '{}', 'finished' from generate_series(1, ${ROWS}) n`,
+  `insert into waits (wait_id, waiter_run_id, waiter_key, target_run_id, target_key, deadline_at, state, created_at)
+    select 'wait ' || n, 'run ' || n, 'key ' || n % 100, 'run ' || n, 'key ' || n % 90, n, 'done', n
+    from generate_series(1, ${ROWS}) n`,
+  `insert into spawns (child_key, run_id, requester_key, task, cleanup, announce_mode, archive_after_minutes,
+      state, created_at)
+    select 'key ' || n, 'run ' || n, 'key ' || n % 50, '', 'keep', 'post', 60, 'settled', n
+    from generate_series(1, ${ROWS}) n`,
   `insert into deliveries (delivery_id, idempotency_key, session_key, channel, text, state, attempts,
       created_at, updated_at, route_key, route_seq, text_key)
     select 'delivery ' || n, n, 'key ' || n % 100, 'webchat', '', case when n % 50 = 0 then 'queued' else 'sent' end,
@@ -145,6 +160,80 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     'sessions.findByChat',
     (tx) => tx.sessions.findByChat({ channel: 'discord', to: 'chat 10', limit: 2 }),
     /using sessions_chat on/,
+  ],
+  ['sessions.clocks', (tx) => tx.sessions.clocks('key 2', 9), /using sessions_clock on/],
+  [
+    'sessions.archivedBefore',
+    (tx) => tx.sessions.archivedBefore(900, 9),
+    /using sessions_put_away on[^]*Index Cond: .*archived_at <= /,
+  ],
+  [
+    'sessions.hasDescendants',
+    (tx) => tx.sessions.hasDescendants('key 2'),
+    /session_ancestors[^]*Index Cond: .*ancestor_key = /,
+  ],
+  [
+    'windows.ofKey',
+    (tx) => tx.windows.ofKey({ sessionKey: 'key 9', cursor: undefined, limit: 9 }),
+    /using windows_of_key on[^]*Index Cond: .*session_key = .*ROW\(started_at, /,
+  ],
+  [
+    'windows.endedBefore',
+    (tx) => tx.windows.endedBefore(900, 9),
+    /using windows_ended on[^]*Index Cond: .*ended_at <= /,
+  ],
+  [
+    'windows.deletedBefore',
+    (tx) => tx.windows.deletedBefore(900, 9),
+    /using windows_deleted on[^]*Index Cond: .*deleted_at <= /,
+  ],
+  ['windows.condemned', (tx) => tx.windows.condemned(1), /using windows_condemned on/],
+  [
+    'windows.markDeleted',
+    (tx) => tx.windows.markDeleted('key 9', 9),
+    /using windows_of_key on[^]*Index Cond: .*session_key = /,
+  ],
+  [
+    'purge.entries',
+    (tx) => tx.purge.entries('session 1', 9),
+    /using entries_pkey on[^]*Index Cond: .*session_id = /,
+  ],
+  [
+    'purge.runs of a window',
+    (tx) => tx.purge.runs({ sessionKey: 'key 9', sessionId: 'session 9', until: 900 }, 9),
+    /using runs_session on[^]*Index Cond: .*session_key = .*accepted_at <= /,
+  ],
+  [
+    'purge.runs of a session',
+    (tx) => tx.purge.runs({ sessionKey: 'key 9', sessionId: undefined, until: 900 }, 9),
+    /using runs_session on[^]*Index Cond: .*session_key = .*accepted_at <= /,
+  ],
+  [
+    'purge.toolCalls',
+    (tx) => tx.purge.toolCalls('run 9'),
+    /using tool_calls_pkey on[^]*Index Cond: .*run_id = /,
+  ],
+  [
+    'purge.modelCalls',
+    (tx) => tx.purge.modelCalls({ runId: 'run 9', sessionKey: 'key 9' }, 9),
+    /using model_calls_pkey on[^]*Index Cond: .*run_id = /,
+  ],
+  ['purge.run', (tx) => tx.purge.run('run 9'), /using waits_of_run on/],
+  [
+    'purge.notes',
+    (tx) => tx.purge.notes({ sessionKey: 'key 9', until: 900 }, 9),
+    /using inputs_notes on[^]*Index Cond: .*session_key = /,
+  ],
+  [
+    'purge.deliveries',
+    (tx) => tx.purge.deliveries({ sessionKey: 'key 9', until: 900 }, 9),
+    /using deliveries_session on[^]*Index Cond: .*session_key = .*created_at <= /,
+  ],
+  ['purge.session', (tx) => tx.purge.session('key 9'), /using spawns_pkey on/],
+  [
+    'deliveries.hasOpen',
+    (tx) => tx.deliveries.hasOpen('key 9'),
+    /using deliveries_open_of_session on/,
   ],
   [
     'entries.tailSizes',
@@ -244,6 +333,16 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     'audit.page of a session',
     (tx) => tx.audit.page({ of: { sessionKey: 'key 9' }, cursor: undefined, limit: 9 }),
     /using audit_session on/,
+  ],
+  [
+    'audit.page of an action',
+    (tx) => tx.audit.page({ of: { action: 'x' }, cursor: { at: 900, id: '' }, limit: 9 }),
+    /using audit_action on[^]*Index Cond: .*action = /,
+  ],
+  [
+    'audit.page of an actor',
+    (tx) => tx.audit.page({ of: { actor: 'x' }, cursor: { at: 900, id: '' }, limit: 9 }),
+    /using audit_actor on[^]*Index Cond: .*actor = /,
   ],
   [
     'audit.page of a subject',

@@ -124,6 +124,11 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     (tx) => tx.purge.toolCalls('r'),
     /tool_calls_1 \(run_id=\? AND position<\?\)/,
   ],
+  [
+    'purge.modelCalls',
+    (tx) => tx.purge.modelCalls({ runId: 'r', sessionKey: 'k' }, 9),
+    /model_calls USING PRIMARY KEY \(run_id=\?\)/,
+  ],
   ['purge.run', (tx) => tx.purge.run('r'), /INDEX waits_of_run/],
   [
     'purge.notes',
@@ -312,6 +317,16 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     'audit.page of a session',
     (tx) => tx.audit.page({ of: { sessionKey: 'k' }, cursor: undefined, limit: 9 }),
     /INDEX audit_session \(session_key=\? AND \(at,id\)<\(\?,\?\)\)/,
+  ],
+  [
+    'audit.page of an action',
+    (tx) => tx.audit.page({ of: { action: 'x' }, cursor: { at: 900, id: '' }, limit: 9 }),
+    /INDEX audit_action \(action=\? AND \(at,id\)<\(\?,\?\)\)/,
+  ],
+  [
+    'audit.page of an actor',
+    (tx) => tx.audit.page({ of: { actor: 'x' }, cursor: { at: 900, id: '' }, limit: 9 }),
+    /INDEX audit_actor \(actor=\? AND \(at,id\)<\(\?,\?\)\)/,
   ],
   [
     'audit.page of a subject',

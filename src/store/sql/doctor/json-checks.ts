@@ -9,6 +9,7 @@ const COLUMNS: [table: string, column: string, key: string][] = [
   ['tool_calls', 'args_json', `run_id || ':' || position || ':' || call_index`],
   ['tool_calls', 'result_json', `run_id || ':' || position || ':' || call_index`],
   ['spawns', 'route_json', 'child_key'],
+  ['audit', 'detail_json', 'id'],
 ];
 
 /** Returns the rules of what is stored as JSON. */
