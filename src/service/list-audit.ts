@@ -2,7 +2,8 @@
 import type { Config } from '../protocol/options/config.ts';
 import { parseStoredObject } from '../core/stored-message.ts';
 import type { AuditRow } from '../store/rows.ts';
-import type { AuditScope, ReadTx } from '../store/store.ts';
+import type { AuditScope } from '../store/care-repository.ts';
+import type { ReadTx } from '../store/store.ts';
 import { withoutNull } from '../util/without-null.ts';
 import type { ServiceContext } from './context.ts';
 import { openPageCursor, pageCursor } from './page-cursor.ts';
