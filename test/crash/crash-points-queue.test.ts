@@ -52,7 +52,7 @@ for (const [scenario, expected] of told) {
 }
 
 describe('a gateway killed while messages wait for a busy session', { concurrency: 3 }, () => {
-  for (const { step, when, left } of killsOf((scenario) => SCENARIOS.has(scenario))) {
+  for (const { step, when, left } of killsOf(({ scenario }) => SCENARIOS.has(scenario))) {
     it(`[QU16] just ${when} ${step.unit} ${step.nth} (${step.step}) leaves ${left}; all ends as if nobody had`, (t) =>
       crashes.killAndGoOn(t, step, when));
   }

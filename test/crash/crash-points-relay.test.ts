@@ -39,7 +39,7 @@ it('[AN20] undisturbed, a parent is announced once, with what it made of its chi
 });
 
 describe('a gateway killed while results are passed on', { concurrency: 3 }, () => {
-  for (const { step, when, left } of killsOf((scenario) => SCENARIOS.has(scenario))) {
+  for (const { step, when, left } of killsOf(({ scenario }) => SCENARIOS.has(scenario))) {
     it(`[RC2] just ${when} ${step.unit} ${step.nth} (${step.step}) leaves ${left}; all ends as if nobody had`, (t) =>
       crashes.killAndGoOn(t, step, when));
   }

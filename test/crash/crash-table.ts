@@ -604,12 +604,22 @@ export const CRASH_STEPS: readonly CrashStep[] = [
 
 /** Returns the rows of these scenarios, each once before and once after its commit. */
 export function killsOf(
-  which: (scenario: ScenarioName) => boolean,
+  which: (step: CrashStep) => boolean,
 ): { step: CrashStep; when: 'before' | 'after'; left: string }[] {
-  return CRASH_STEPS.filter((step) => which(step.scenario)).flatMap((step) =>
+  return CRASH_STEPS.filter(which).flatMap((step) =>
     (['before', 'after'] as const).map((when) => ({ step, when, left: step[when] })),
   );
 }
+
+/** Of the scenario `send`: the units that end a run, and what follows from its end. */
+export const ENDING_UNITS: ReadonlySet<string> = new Set([
+  'close-run',
+  'delivery-sending',
+  'delivery-booked',
+  'advance-exchange',
+  'retry-job',
+  'recover',
+]);
 
 /** Steps of a gateway that has chats; killed before and after each by `delivery-kills.test.ts`. */
 export const CHAT_STEPS = [

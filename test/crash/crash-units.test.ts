@@ -50,3 +50,12 @@ function variantsOf(file: string, name: string): readonly string[] {
   assert.ok(variants !== undefined, `${file}: what can ${name} be?`);
   return variants;
 }
+
+it('[RC4] each scenario of the crash table has a file that kills in it', () => {
+  const files = globSync('crash-points-*.test.ts', { cwd: import.meta.dirname });
+  const texts = files.map((file) => readFileSync(join(import.meta.dirname, file), 'utf8'));
+  for (const scenario of new Set(CRASH_STEPS.map((step) => step.scenario))) {
+    const named = texts.filter((text) => text.includes(`'${scenario}'`)).length;
+    assert.ok(named > 0, `a file kills ${scenario}`);
+  }
+});
