@@ -9,7 +9,7 @@ it('[CX4] two gateways on one Postgres database, killed at random moments and on
     kills: 4,
     pauses: 1,
     seed: 20,
-    seconds: 40,
+    seconds: 120,
     jobs: 60,
   });
   assert.deepEqual(report.problems, []);
