@@ -1,7 +1,7 @@
 import type { MaintenancePlan } from '../../core/maintenance.ts';
 import type { WindowRow } from '../../store/rows.ts';
-import type { ReadTx, WriteTx } from '../../store/store.ts';
-import { openWorkOf } from './open-work.ts';
+import type { WriteTx } from '../../store/store.ts';
+import { isInUse, openWorkOf } from './open-work.ts';
 
 /** Most of each kind that one unit takes. */
 const BATCH = 20;
@@ -18,7 +18,7 @@ export async function condemnDue(tx: WriteTx, plan: MaintenancePlan): Promise<nu
   }
   let condemned = 0;
   for (const window of due) {
-    if (await isBusy(tx, window)) continue;
+    if (await isInUse(tx, window)) continue;
     await tx.windows.condemn(window.sessionId, tx.now);
     condemned += 1;
   }
@@ -38,16 +38,4 @@ async function deleteArchived(tx: WriteTx, until: number): Promise<WindowRow[]> 
     tx.signal({ type: 'session', sessionKey: key });
   }
   return windows;
-}
-
-/** A transcript that a run still writes to, or the last ones of a session that has something left to do. */
-async function isBusy(tx: ReadTx | WriteTx, window: WindowRow): Promise<boolean> {
-  const { sessionKey, sessionId } = window;
-  const session = await tx.sessions.get(sessionKey);
-  if (session?.deletedAt === null) {
-    const lane = await tx.lanes.get(sessionKey);
-    const run = lane?.currentRunId ? await tx.runs.get(lane.currentRunId) : undefined;
-    return run?.sessionId === sessionId || session.sessionId === sessionId;
-  }
-  return (await openWorkOf(tx, sessionKey)) !== undefined;
 }

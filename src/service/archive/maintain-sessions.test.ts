@@ -208,3 +208,46 @@ test('[AR5] what has open work is neither archived nor purged', async (t) => {
   await sweep(world);
   assert.equal(await store.read((tx) => tx.sessions.get(key)), undefined);
 });
+
+test('[AR5, AR12] what is to be purged at once waits for the run that its session was stopped in', async (t) => {
+  const world = createSessionWorld(t);
+  const { context, time } = world;
+  const { store } = context;
+  const key = await addChild(world);
+  const runId = randomUUID();
+  const fence = await store.write('a run that another gateway plays', async (tx) => {
+    const run = { runId, sessionKey: key, rootRunId: runId, hops: 0, timeoutMs: 0 };
+    await acceptRun(tx, {
+      ...run,
+      kind: 'message',
+      text: 'x',
+      purpose: 'message',
+      runClass: 'main',
+    });
+    const lane = await tx.lanes.claimNext({ runClass: 'main', owner: 'other' });
+    const held = { sessionKey: key, owner: 'other', epoch: lane?.epoch ?? 0 };
+    await tx.lanes.setCurrent(held, runId, 'running');
+    await tx.runs.update(runId, { state: 'running' });
+    return held;
+  });
+  const { sessionId = '' } = (await store.read((tx) => tx.sessions.get(key))) ?? {};
+  await store.write('deleted with its transcript', async (tx) => {
+    await tx.sessions.update(key, { deletedAt: tx.now, archivedAt: tx.now });
+    await tx.windows.condemn(sessionId, tx.now);
+  });
+  const isThere = () =>
+    store.read(async (tx) => [
+      (await tx.windows.get(sessionId)) !== undefined,
+      (await tx.sessions.get(key)) !== undefined,
+      (await tx.lanes.get(key)) !== undefined,
+    ]);
+  await maintainSessions(context);
+  assert.deepEqual(await isThere(), [true, true, true]);
+  await store.write('its end', async (tx) => {
+    await tx.runs.update(runId, { state: 'aborted', endedAt: tx.now, reply: '' });
+    await tx.lanes.release(fence, tx.now);
+  });
+  time.now += 60_000;
+  await sweep(world);
+  assert.deepEqual(await isThere(), [false, false, false]);
+});

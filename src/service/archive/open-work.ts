@@ -1,3 +1,4 @@
+import type { WindowRow } from '../../store/rows.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
 
 /**
@@ -13,4 +14,16 @@ export async function openWorkOf(tx: ReadTx | WriteTx, key: string): Promise<str
   if (own !== undefined && own.state !== 'settled') return 'announce';
   if ((await tx.spawns.unsettledOf(key)).length > 0) return 'child';
   return undefined;
+}
+
+/** True for a transcript that a run still writes to, and for those of a closed session that has something left to do. */
+export async function isInUse(tx: ReadTx | WriteTx, window: WindowRow): Promise<boolean> {
+  const { sessionKey, sessionId } = window;
+  const session = await tx.sessions.get(sessionKey);
+  if (session?.deletedAt === null) {
+    const lane = await tx.lanes.get(sessionKey);
+    const run = lane?.currentRunId ? await tx.runs.get(lane.currentRunId) : undefined;
+    return run?.sessionId === sessionId || session.sessionId === sessionId;
+  }
+  return (await openWorkOf(tx, sessionKey)) !== undefined;
 }
