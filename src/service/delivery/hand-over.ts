@@ -1,9 +1,12 @@
 /** The one place where a channel is called with a text. */
-import type { ChannelAdapter, OutgoingPart, SendOutcome } from '../../channels/channel.ts';
+import type { ChannelAdapter, OutgoingPart } from '../../channels/channel.ts';
 import type { ChannelTraits, DeliveryEvent } from '../../core/delivery-state.ts';
 import type { DeliveryRow } from '../../store/rows.ts';
 import type { RunContext } from '../context.ts';
 import { type CallEnd, callLimitOf, type ChannelCalls, REASON_MAX } from './channel-calls.ts';
+
+/** Characters of what a chat service calls a message. */
+const ID_MAX = 1000;
 
 export interface DeliveryContext extends RunContext {
   channelCalls: ChannelCalls;
@@ -24,19 +27,24 @@ export async function handOver(context: DeliveryContext, row: DeliveryRow): Prom
   return toEvent(end);
 }
 
-function toEvent(end: CallEnd<SendOutcome>): DeliveryEvent {
+/** A channel is code of others: what is none of the answers it may give says nothing of the text. */
+function toEvent(end: CallEnd<unknown>): DeliveryEvent {
   if (end.type === 'not_made') return { type: 'refused', reason: end.reason };
   if (end.type !== 'answered') return { type: 'unclear', reason: end.reason };
-  const { answer } = end;
-  switch (answer.status) {
-    case 'sent':
-      return { type: 'sent', messageId: answer.messageId };
-    case 'retry':
-      return { type: 'refused', reason: answer.reason.slice(0, REASON_MAX) };
-    case 'failed':
-    case 'unclear':
-      return { type: answer.status, reason: answer.reason.slice(0, REASON_MAX) };
-  }
+  const { status, reason, messageId } = { ...(end.answer as Record<string, unknown> | null) };
+  if (status === 'sent') return { type: 'sent', messageId: knownId(messageId) };
+  if (typeof reason !== 'string') return { type: 'unclear', reason: NO_ANSWER };
+  if (status === 'retry') return { type: 'refused', reason: reason.slice(0, REASON_MAX) };
+  if (status === 'failed' || status === 'unclear')
+    return { type: status, reason: reason.slice(0, REASON_MAX) };
+  return { type: 'unclear', reason: NO_ANSWER };
+}
+
+const NO_ANSWER = 'the channel answered what is no answer';
+
+/** A name that is cut names nothing. */
+function knownId(messageId: unknown): string | undefined {
+  return typeof messageId === 'string' && messageId.length <= ID_MAX ? messageId : undefined;
 }
 
 /** Looks whether the chat has a part, and returns what that says. */
@@ -47,8 +55,8 @@ export async function lookAt(context: DeliveryContext, row: DeliveryRow): Promis
     async (signal) => (await channel?.readBack?.(partOf(row), signal)) ?? 'unknown',
   );
   if (end.type !== 'answered') return { type: 'look_failed', reason: end.reason };
-  const told = { sent: 'found', 'not-sent': 'not_found', unknown: 'not_told' } as const;
-  return { type: told[end.answer] };
+  if (end.answer === 'sent') return { type: 'found' };
+  return { type: end.answer === 'not-sent' ? 'not_found' : 'not_told' };
 }
 
 /** Offers a part that was sent by another gateway to the clients of this one. */
