@@ -289,6 +289,53 @@ test('[DL10] `send` is judged by the session whose chat it is, else by the rules
   assert.deepEqual(world.chat.shown('c1').toSorted(), ['hi', 'one', 'two']);
 });
 
+test('[DL7] what a failed part holds back is not sent on alone: the answer names the part to retry', async (t) => {
+  const world = await startChatWorld(t, { channel: { maxPartLength: 64 } });
+  const text = ['a', 'b', 'c'].map((each) => each.repeat(60)).join('\n');
+  world.chat.fail('bbb', 'refuse for good');
+  await world.tell('plain', 'c1', text, { idempotencyKey: 'long' });
+  const refused = world.client.request('deliveries.retry', { deliveryId: 'send:operator:long:2' });
+  await assert.rejects(
+    refused,
+    /waits for part 2 of the same text, which failed: retry or drop send:operator:long:1/,
+  );
+  await world.quiet();
+  assert.deepEqual(world.chat.shown('c1'), ['a'.repeat(60)]);
+  // without the part in front the hole is what the operator asked for
+  await world.client.request('deliveries.drop', { deliveryId: 'send:operator:long:2' });
+  await world.client.request('deliveries.retry', { deliveryId: 'send:operator:long:1' });
+  await world.quiet();
+  assert.deepEqual(await world.statesOf('long'), ['sent', 'sent', 'dropped']);
+});
+
+test('[DL10] `send` asks the session of the chat itself, however many threads the chat has', async (t) => {
+  const world = await startChatWorld(t);
+  for (let thread = 0; thread < 60; thread += 1) {
+    await world.write('plain', { chatType: 'group', chatId: 'g1', threadId: `t${thread}` });
+  }
+  await world.write('plain', { chatType: 'group', chatId: 'g1' });
+  await world.quiet();
+  await world.client.request('sessions.patch', {
+    key: 'agent:a:plain:group:g1',
+    sendPolicy: 'deny',
+  });
+  await assert.rejects(world.tell('plain', 'g1', 'one'), /blocked by session policy/);
+  assert.equal((await world.tell('plain', 'g1', 'two', { threadId: 't59' }))['state'], 'sent');
+});
+
+test('[DL10, AR3] `send` to the webchat of a session that is archived or deleted says so', async (t) => {
+  const world = await startChatWorld(t);
+  await world.write('plain', { chatType: 'group', chatId: 'g1' });
+  await world.quiet();
+  const to = 'agent:a:plain:group:g1';
+  await world.client.request('sessions.delete', { key: to });
+  const sent = world.client.request('send', { to, message: 'hi', idempotencyKey: 'k' });
+  await assert.rejects(sent, /agent:a:plain:group:g1 is deleted/);
+  assert.deepEqual(await world.statesOf('k'), []);
+  // the chat of the service is still there
+  assert.equal((await world.tell('plain', 'g1', 'hi'))['state'], 'sent');
+});
+
 /** Resolves when a text has been tried and waits for its next attempt. */
 async function untilTried(world: ChatWorld, key: string): Promise<void> {
   await until(world, async () => {

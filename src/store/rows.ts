@@ -490,3 +490,11 @@ export interface JobRow {
   attempts: number;
   lastError: string | null;
 }
+
+/** The address of a chat, as the last route of a session names it. */
+export interface SessionChat {
+  channel: string;
+  to: string;
+  accountId: string | null;
+  threadId: string | null;
+}

@@ -1,5 +1,5 @@
 /** Reading and writing sessions and the windows of their keys. */
-import type { SessionRow, WindowRow } from './rows.ts';
+import type { SessionChat, SessionRow, WindowRow } from './rows.ts';
 
 /** A page position in newest-first order. */
 export interface SessionCursor {
@@ -26,8 +26,8 @@ export interface SessionReads {
   }): Promise<SessionRow[]>;
   /** Sessions with exactly this label that are not archived, at most `limit`. */
   findByLabel(query: { label: string; agentId?: string; limit: number }): Promise<SessionRow[]>;
-  /** Sessions whose last route leads to this address of a channel, at most `limit`; none for webchat. */
-  findByChat(query: { channel: string; to: string; limit: number }): Promise<SessionRow[]>;
+  /** Sessions that are not deleted and whose last route is this chat, at most `limit`; none for webchat. */
+  findByChat(query: SessionChat & { limit: number }): Promise<SessionRow[]>;
   isDescendant(ancestorKey: string, key: string): Promise<boolean>;
   /** Descendants at any depth whose lane holds or awaits a run. */
   busyBelow(ancestorKey: string): Promise<string[]>;

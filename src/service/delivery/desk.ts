@@ -1,5 +1,5 @@
 /** The desk: what an operator does about texts that are stuck on their way to a chat (A19). Each change is audited. */
-import type { OperatorCaller } from '../../core/caller.ts';
+import { type OperatorCaller, operatorName } from '../../core/caller.ts';
 import { nextDelivery } from '../../core/delivery-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { DeliveryState } from '../../protocol/words.ts';
@@ -10,7 +10,7 @@ import type { RunContext } from '../context.ts';
 import { changesOf } from './deliver.ts';
 import { traitsOf } from './hand-over.ts';
 import { mayBeShown } from './list-deliveries.ts';
-import { followRoute, heldBehind } from './route.ts';
+import { followRoute, heldBehind, holderOf } from './route.ts';
 
 export interface DeskAnswer {
   deliveryId: string;
@@ -62,12 +62,24 @@ async function change(tx: WriteTx, context: RunContext, asked: Asked): Promise<D
   if (row === undefined) {
     throw new GatewayError('not_found', `there is no delivery ${deliveryId}`);
   }
+  if (asked.type === 'retry') await refuseHeld(tx, row);
   const held = row.state === 'failed' ? await heldBehind(tx, row) : [];
   const state = await move(tx, context, { ...asked, row });
   for (const each of held) await move(tx, context, { ...asked, row: each });
   await followRoute(tx, row.routeKey);
   const deliveryIds = [row, ...held].map((each) => each.deliveryId);
   return { deliveryId, from: row.state, state, deliveryIds };
+}
+
+/** A part that is held back goes out after the one that it waits for, or its text would have a hole. */
+async function refuseHeld(tx: WriteTx, row: DeliveryRow): Promise<void> {
+  const before = row.state === 'failed' ? await holderOf(tx, row) : undefined;
+  if (before === undefined) return;
+  const { deliveryId } = before;
+  throw new GatewayError(
+    'invalid_request',
+    `delivery ${row.deliveryId} waits for part ${before.part + 1} of the same text, which failed: retry or drop ${deliveryId}, and this one goes with it`,
+  );
 }
 
 async function move(
@@ -81,7 +93,7 @@ async function move(
   if (next === undefined) throw refusal(row, type);
   await tx.deliveries.update(deliveryId, changesOf(next, { sender: null, now: tx.now }));
   await audit(tx, {
-    actor: caller.deviceId ?? 'operator',
+    actor: operatorName(caller),
     action: `deliveries.${type}`,
     subjectKind: 'delivery',
     subjectId: deliveryId,

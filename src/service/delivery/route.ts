@@ -51,6 +51,15 @@ export async function heldBehind(
   return parts.filter((row) => row.state === 'failed' && row.reason === heldBy(part));
 }
 
+/** Returns the part that keeps a failed one back, undefined = it failed by itself, or that part is not stuck any more. */
+export async function holderOf(
+  tx: ReadTx,
+  { textKey, reason }: DeliveryRow,
+): Promise<DeliveryRow | undefined> {
+  const parts = await tx.deliveries.ofText(textKey);
+  return parts.find((row) => row.state === 'failed' && reason === heldBy(row.part));
+}
+
 function heldBy(part: number): string {
   return `not sent: part ${part + 1} of the same text failed`;
 }

@@ -1,6 +1,6 @@
 /** `send`: a text to a chat, outside of any run, through the same outbox (B10.4, A13). */
 import { chatKeyOf } from '../../core/chat-key.ts';
-import type { OperatorCaller } from '../../core/caller.ts';
+import { type OperatorCaller, operatorName } from '../../core/caller.ts';
 import { decideSendPolicy, SEND_BLOCKED_TEXT } from '../../core/send-policy.ts';
 import { visibleText } from '../../core/silence.ts';
 import type { Config } from '../../protocol/options/config.ts';
@@ -48,7 +48,7 @@ export async function sendDirect(
   { caller, send, signal }: { caller: OperatorCaller; send: SendDirect; signal?: AbortSignal },
 ): Promise<SentDirect> {
   refuseUnsendable(context, send);
-  const textKey = `send:${caller.deviceId ?? 'operator'}:${send.idempotencyKey}`;
+  const textKey = `send:${operatorName(caller)}:${send.idempotencyKey}`;
   await context.store.write('accept-direct', async (tx) => {
     const place = await placeOf(tx, context.config(), send);
     const contentHash = contentHashOf({ route: place.route, message: send.message });
@@ -87,7 +87,13 @@ interface Place {
 async function placeOf(tx: ReadTx, config: Config, send: SendDirect): Promise<Place> {
   const { to, channel = 'webchat', accountId, threadId } = send;
   if (channel === 'webchat') {
-    const { key, session } = await lookUpForOperator(tx, config, to);
+    const { key, session, closure } = await lookUpForOperator(tx, config, to);
+    if (closure !== undefined) {
+      throw new GatewayError(
+        'invalid_request',
+        `send: session ${key} is ${closure}; it takes no texts`,
+      );
+    }
     return { route: { channel, to: key }, sessions: session === undefined ? [] : [session] };
   }
   const route: Route = {
@@ -96,16 +102,9 @@ async function placeOf(tx: ReadTx, config: Config, send: SendDirect): Promise<Pl
     ...(accountId === undefined ? {} : { accountId }),
     ...(threadId === undefined ? {} : { threadId }),
   };
-  const near = await tx.sessions.findByChat({ channel, to, limit: MAX_SESSIONS });
-  const sessions = near
-    .filter((row) => row.deletedAt === null && isSame(row.lastAccountId, accountId))
-    .filter((row) => isSame(row.lastThreadId, threadId))
-    .toSorted((a, b) => b.updatedAt - a.updatedAt);
-  return { route, sessions };
-}
-
-function isSame(stored: string | null, given: string | undefined): boolean {
-  return stored === (given ?? null);
+  const chat = { channel, to, accountId: accountId ?? null, threadId: threadId ?? null };
+  const sessions = await tx.sessions.findByChat({ ...chat, limit: MAX_SESSIONS });
+  return { route, sessions: sessions.toSorted((a, b) => b.updatedAt - a.updatedAt) };
 }
 
 /**
@@ -147,7 +146,8 @@ async function partsWhenSettled(
   for (;;) {
     const { promise: changed, resolve } = Promise.withResolvers<void>();
     const stopListening = store.onSignal((told) => {
-      if (told.type === 'delivery' || told.type === 'resync') resolve();
+      const isOurs = told.type === 'delivery' && told.deliveryId.startsWith(`${textKey}:`);
+      if (isOurs || told.type === 'resync') resolve();
     });
     try {
       const parts = await store.read((tx) => tx.deliveries.ofText(textKey));

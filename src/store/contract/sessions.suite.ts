@@ -207,21 +207,27 @@ export function sessionsContract(open: OpenHarness): void {
         assert.deepEqual(await find({ label: 'none', limit: 9 }), []);
       }));
 
-    it('finds the sessions whose last route leads to a chat, and none by webchat', () =>
+    it('finds the sessions whose last route is a chat, and none that is deleted or by webchat', () =>
       withStore(open, async ({ store }) => {
         const routed = { lastChannel: 'discord', lastTo: '1' };
         await store.write('add', async (tx) => {
-          await tx.sessions.insert(session('a', routed));
+          await tx.sessions.insert(session('a', { ...routed, updatedAt: 5 }));
+          await tx.sessions.insert(session('a2', { ...routed, updatedAt: 6 }));
+          await tx.sessions.insert(session('gone', { ...routed, updatedAt: 7, deletedAt: 8 }));
           await tx.sessions.insert(session('b', { ...routed, lastThreadId: '7' }));
+          await tx.sessions.insert(session('b2', { ...routed, lastAccountId: 'x' }));
           await tx.sessions.insert(session('c', { ...routed, lastTo: '2' }));
           await tx.sessions.insert(session('d', { lastChannel: 'webchat', lastTo: '1' }));
         });
-        const find = (channel: string, to: string, limit = 9) =>
-          store.read(async (tx) =>
-            (await tx.sessions.findByChat({ channel, to, limit })).map(({ key }) => key).toSorted(),
-          );
-        assert.deepEqual(await find('discord', '1'), ['a', 'b']);
-        assert.equal((await find('discord', '1', 1)).length, 1);
+        const find = (channel: string, to: string, more: object = {}) =>
+          store.read(async (tx) => {
+            const chat = { channel, to, accountId: null, threadId: null, limit: 9, ...more };
+            return (await tx.sessions.findByChat(chat)).map(({ key }) => key).toSorted();
+          });
+        assert.deepEqual(await find('discord', '1'), ['a', 'a2']);
+        assert.equal((await find('discord', '1', { limit: 1 })).length, 1);
+        assert.deepEqual(await find('discord', '1', { threadId: '7' }), ['b']);
+        assert.deepEqual(await find('discord', '1', { accountId: 'x' }), ['b2']);
         assert.deepEqual(await find('discord', '2'), ['c']);
         assert.deepEqual(await find('webchat', '1'), []);
       }));

@@ -158,7 +158,14 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ],
   [
     'sessions.findByChat',
-    (tx) => tx.sessions.findByChat({ channel: 'discord', to: 'chat 10', limit: 2 }),
+    (tx) =>
+      tx.sessions.findByChat({
+        channel: 'discord',
+        to: 'chat 10',
+        accountId: null,
+        threadId: null,
+        limit: 2,
+      }),
     /using sessions_chat on/,
   ],
   ['sessions.clocks', (tx) => tx.sessions.clocks('key 2', 9), /using sessions_clock on/],

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { GatewayError } from '../../protocol/errors.ts';
 import { assert } from '../../util/assert.ts';
-import type { SessionRow } from '../rows.ts';
+import type { SessionChat, SessionRow } from '../rows.ts';
 import type { SessionCursor, SessionScope, SessionWrites } from '../session-repository.ts';
 import { defineQuery, keyed, type Query } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
@@ -133,13 +133,16 @@ const REOPEN_WINDOW = defineQuery((db, p: { sessionId: string }) =>
   db.updateTable('windows').set({ ended_at: null }).where('session_id', '=', p.sessionId),
 );
 
-const BY_CHAT = defineQuery((db, p: { channel: string; to: string; limit: number }) =>
+const BY_CHAT = defineQuery((db, p: SessionChat & { limit: number }) =>
   db
     .selectFrom('sessions')
     .selectAll()
     .where('last_channel', '=', p.channel)
     .where('last_to', '=', p.to)
     .where(sql<boolean>`last_channel is not null and last_channel <> 'webchat'`)
+    .where('last_account_id', 'is not distinct from', p.accountId)
+    .where('last_thread_id', 'is not distinct from', p.threadId)
+    .where('deleted_at', 'is', null)
     .limit(p.limit),
 );
 
@@ -250,7 +253,7 @@ export class SqlSessions implements SessionWrites {
     });
   }
 
-  findByChat(query: { channel: string; to: string; limit: number }): Promise<SessionRow[]> {
+  findByChat(query: SessionChat & { limit: number }): Promise<SessionRow[]> {
     return this.#unit.all(BY_CHAT, query);
   }
 

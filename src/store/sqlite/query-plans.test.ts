@@ -153,7 +153,14 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ],
   [
     'sessions.findByChat',
-    (tx) => tx.sessions.findByChat({ channel: 'discord', to: '1', limit: 2 }),
+    (tx) =>
+      tx.sessions.findByChat({
+        channel: 'discord',
+        to: '1',
+        accountId: null,
+        threadId: null,
+        limit: 2,
+      }),
     /INDEX sessions_chat \(last_channel=\? AND last_to=\?\)/,
   ],
   ['sessions.isDescendant', (tx) => tx.sessions.isDescendant('a', 'k'), /PRIMARY KEY/],
