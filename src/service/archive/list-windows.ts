@@ -1,8 +1,7 @@
 /** `sessions.windows`: every transcript that a key has had, for the operator (A21). */
-import { parseSessionCursor, encodeSessionCursor } from '../../core/session-cursor.ts';
-import { GatewayError } from '../../protocol/errors.ts';
 import type { WindowRow } from '../../store/rows.ts';
 import type { ServiceContext } from '../context.ts';
+import { openPageCursor, pageCursor } from '../page-cursor.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
 import { transcriptPathOf } from '../sessions/session-row-view.ts';
 import type { Services } from '../services.ts';
@@ -16,10 +15,11 @@ export function listWindows(
   query: { key: string; limit?: number; cursor?: string },
 ): ReturnType<Services['listWindows']> {
   const limit = Math.min(query.limit ?? DEFAULT_LIMIT, LIMIT_MAX);
-  const cursor = positionOf(query.cursor, context.cursorSecret);
   return context.store.read(async (tx) => {
     const found = await lookUpForOperator(tx, context.config(), query.key);
     const { key: sessionKey, agentId, session } = found;
+    const form = `transcript of ${sessionKey}`;
+    const cursor = positionOf(context, { form, cursor: query.cursor });
     const rows = await tx.windows.ofKey({ sessionKey, cursor, limit: limit + 1 });
     const page = rows.slice(0, limit);
     const last = rows.length > limit ? page.at(-1) : undefined;
@@ -40,10 +40,7 @@ export function listWindows(
       limitApplied: limit,
       hasMore: last !== undefined,
       ...(last !== undefined && {
-        nextCursor: encodeSessionCursor(
-          { updatedAt: last.startedAt, key: last.sessionId },
-          context.cursorSecret,
-        ),
+        nextCursor: pageCursor(context, form, { updatedAt: last.startedAt, key: last.sessionId }),
       }),
     };
   });
@@ -59,9 +56,10 @@ function toView({ sessionId, startedAt, endedAt, deletedAt, nextSeq }: WindowRow
   };
 }
 
-function positionOf(cursor: string | undefined, secret: string) {
-  if (cursor === undefined) return undefined;
-  const parsed = parseSessionCursor(cursor, secret);
-  if (!parsed.ok) throw new GatewayError('invalid_request', `sessions.windows: ${parsed.error}`);
-  return { startedAt: parsed.position.updatedAt, sessionId: parsed.position.key };
+function positionOf(
+  context: Pick<ServiceContext, 'cursorSecret'>,
+  given: { form: string; cursor: string | undefined },
+) {
+  const position = openPageCursor(context, { method: 'sessions.windows', ...given });
+  return position && { startedAt: position.updatedAt, sessionId: position.key };
 }

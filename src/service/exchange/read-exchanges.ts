@@ -1,10 +1,10 @@
 /** `exchanges.get` and `exchanges.list`: what agents said to each other, for the operator (A10). */
-import { encodeSessionCursor, parseSessionCursor } from '../../core/session-cursor.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { ExchangeRow } from '../../store/rows.ts';
 import type { ExchangeCursor } from '../../store/follow-up-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
+import { openPageCursor, pageCursor } from '../page-cursor.ts';
 import type { ExchangeQuery, ExchangesPage, ExchangesQuery, ExchangeView } from '../services.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
 import { toSummary, toView } from './exchange-view.ts';
@@ -62,22 +62,13 @@ export function listExchanges(
   });
 }
 
-const FORM = 'exchange ';
+const FORM = 'exchange';
 
-function sealed({ cursorSecret }: ServiceContext, { createdAt, exchangeId }: ExchangeRow): string {
-  return encodeSessionCursor({ updatedAt: createdAt, key: `${FORM}${exchangeId}` }, cursorSecret);
+function sealed(context: ServiceContext, { createdAt, exchangeId }: ExchangeRow): string {
+  return pageCursor(context, FORM, { updatedAt: createdAt, key: exchangeId });
 }
 
-function cursorOf(
-  { cursorSecret }: ServiceContext,
-  cursor: string | undefined,
-): ExchangeCursor | undefined {
-  if (cursor === undefined) return undefined;
-  const parsed = parseSessionCursor(cursor, cursorSecret);
-  if (!parsed.ok) throw new GatewayError('invalid_request', `exchanges.list: ${parsed.error}`);
-  const { updatedAt, key } = parsed.position;
-  if (!key.startsWith(FORM)) {
-    throw new GatewayError('invalid_request', 'exchanges.list: cursor: it belongs to another list');
-  }
-  return { createdAt: updatedAt, exchangeId: key.slice(FORM.length) };
+function cursorOf(context: ServiceContext, cursor: string | undefined): ExchangeCursor | undefined {
+  const position = openPageCursor(context, { method: 'exchanges.list', form: FORM, cursor });
+  return position && { createdAt: position.updatedAt, exchangeId: position.key };
 }

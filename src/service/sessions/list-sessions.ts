@@ -1,6 +1,5 @@
 /** `sessions_list` (A7). */
 import type { SessionCaller } from '../../core/caller.ts';
-import { encodeSessionCursor, parseSessionCursor } from '../../core/session-cursor.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type {
   SessionRowView,
@@ -11,6 +10,7 @@ import type { SessionRow } from '../../store/rows.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { SessionCursor } from '../../store/session-repository.ts';
 import type { ServiceContext } from '../context.ts';
+import { pageCursor, parsePageCursor } from '../page-cursor.ts';
 import { reachOf } from './key-settings.ts';
 import { masksFor } from './read-history.ts';
 import { READ_MAX_BYTES, readMessages, viewTogether } from './read-messages.ts';
@@ -41,7 +41,7 @@ export function listSessions(
 ): Promise<SessionsListAnswer> {
   const config = context.config();
   return context.store.read(async (tx) => {
-    const start = parseStart(args.cursor, context.cursorSecret);
+    const start = parseStart(context, args.cursor);
     if (!start.ok) return { status: 'error', error: start.error };
     const walk = await planWalk(tx, { config, caller, args });
     if (!walk.ok) return { status: walk.status, error: walk.error };
@@ -49,7 +49,7 @@ export function listSessions(
     const page = await scanSessions(tx, {
       ...walk,
       archived: args.archived === true,
-      cursor: start.cursor,
+      cursor: start.position,
       updatedSince: updatedSince(context, args.activeMinutes),
       limit,
       keep: (rows) => keepVisible(tx, { rows, config, caller, walk, filters: walk.filters }),
@@ -68,29 +68,30 @@ export function listSessions(
       count: page.rows.length,
       limitApplied: limit,
       ...(args.messageLimit !== undefined && { messageLimitApplied: args.messageLimit }),
-      ...nextPage(page.next, context.cursorSecret),
+      ...nextPage(context, page.next),
       visibility: { mode: level, restricted: level !== 'all' },
     };
   });
 }
 
-/** Returns the position that a page starts at. */
+const FORM = 'session';
+type Sealing = Pick<ServiceContext, 'cursorSecret'>;
+
+/** Returns the position that a page starts at, or what to do when the cursor is none of a list of sessions. */
 export function parseStart(
+  sealing: Sealing,
   cursor: string | undefined,
-  secret: string,
-): { ok: true; cursor: SessionCursor | undefined } | { ok: false; error: string } {
-  if (cursor === undefined) return { ok: true, cursor: undefined };
-  const parsed = parseSessionCursor(cursor, secret);
-  return parsed.ok ? { ok: true, cursor: parsed.position } : parsed;
+): ReturnType<typeof parsePageCursor> {
+  return parsePageCursor(sealing, { form: FORM, cursor });
 }
 
 /** Returns what a page says about the next one. */
 export function nextPage(
+  sealing: Sealing,
   next: SessionCursor | undefined,
-  secret: string,
 ): { hasMore: boolean; nextCursor?: string } {
   if (next === undefined) return { hasMore: false };
-  return { hasMore: true, nextCursor: encodeSessionCursor(next, secret) };
+  return { hasMore: true, nextCursor: pageCursor(sealing, FORM, next) };
 }
 
 /** Returns the time before which a row is too old; epoch ms. */

@@ -39,7 +39,7 @@ export async function listAllSessions(
   query: OperatorListQuery,
 ): ReturnType<Services['listAllSessions']> {
   const config = context.config();
-  const start = parseStart(query.cursor, context.cursorSecret);
+  const start = parseStart(context, query.cursor);
   if (!start.ok) throw new GatewayError('invalid_request', `sessions.list: ${start.error}`);
   const limit = Math.min(query.limit ?? DEFAULT_LIST_LIMIT, LIST_LIMIT_MAX);
   const { messageLimit } = query;
@@ -53,7 +53,7 @@ export async function listAllSessions(
       scopes: [narrowestScope(filters)],
       keys: [],
       archived: query.archived === true,
-      cursor: start.cursor,
+      cursor: start.position,
       updatedSince: updatedSince(context, query.activeMinutes),
       limit,
       keep: (rows) =>
@@ -73,7 +73,7 @@ export async function listAllSessions(
       limitApplied: limit,
       ...views,
       sessions: views.sessions.map((row) => ({ ...row })),
-      ...nextPage(page.next, context.cursorSecret),
+      ...nextPage(context, page.next),
     };
   });
 }

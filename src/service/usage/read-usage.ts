@@ -1,8 +1,7 @@
 /** `usage`: tokens and cost of a run, a session, a tree or everything, for the operator. */
-import { encodeSessionCursor, parseSessionCursor } from '../../core/session-cursor.ts';
-import { GatewayError } from '../../protocol/errors.ts';
 import type { UsageDayRow } from '../../store/rows.ts';
 import type { ServiceContext } from '../context.ts';
+import { openPageCursor, pageCursor } from '../page-cursor.ts';
 import { findRun } from '../runs/find-run.ts';
 import { unknownRun } from '../runs/wait-for-run.ts';
 import type { UsageAnswer, UsageBy, UsageGroup, UsageQuery } from '../services.ts';
@@ -113,39 +112,28 @@ function limitOf({ limit }: UsageQuery): number {
 }
 
 function pageOf(
-  { cursorSecret }: ServiceContext,
+  context: ServiceContext,
   page: { groups: UsageGroup[]; limit: number; by: UsageBy; last: string | undefined },
 ) {
   const { groups, limit, by, last } = page;
-  const isCut = last !== undefined;
   return {
     groups,
     count: groups.length,
     limitApplied: limit,
-    hasMore: isCut,
-    ...(isCut
-      ? {
-          nextCursor: encodeSessionCursor(
-            { updatedAt: 0, key: `${formOf(by)}${last}` },
-            cursorSecret,
-          ),
-        }
-      : {}),
+    hasMore: last !== undefined,
+    ...(last === undefined
+      ? {}
+      : { nextCursor: pageCursor(context, formOf(by), { updatedAt: 0, key: last }) }),
   };
 }
 
 function afterOf(
-  { cursorSecret }: ServiceContext,
-  { query, by }: { query: UsageQuery; by: UsageBy },
+  context: ServiceContext,
+  { query: { cursor }, by }: { query: UsageQuery; by: UsageBy },
 ): string | undefined {
-  if (query.cursor === undefined) return undefined;
-  const parsed = parseSessionCursor(query.cursor, cursorSecret);
-  if (!parsed.ok) throw new GatewayError('invalid_request', `usage: ${parsed.error}`);
-  const { key } = parsed.position;
-  if (key.startsWith(formOf(by))) return key.slice(formOf(by).length);
-  throw new GatewayError('invalid_request', 'usage: cursor: it belongs to another list');
+  return openPageCursor(context, { method: 'usage', form: formOf(by), cursor })?.key;
 }
 
 function formOf(by: UsageBy): string {
-  return `usage by ${by} `;
+  return `usage by ${by}`;
 }
