@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { textOf } from '../src/protocol/message.ts';
 import {
@@ -160,30 +162,57 @@ test('[SP2, BR-092] only agents of the allow list are accepted, and the error na
   assert.equal(accepted['status'], 'accepted');
 });
 
+const manyAgents = (list: Record<string, unknown>[]): WorldOptions => ({
+  config: { agents: { list } },
+});
+const noAttachments = { tools: { sessions_spawn: { attachments: { enabled: false } } } };
+const attachments = [{ name: 'a.txt', content: 'x' }];
+const NO_AGENT_ID = { agents: { defaults: { subagents: { requireAgentId: true } } } };
+
+/** Each breaks a rule of B7.3 and the next one that it can break with it: the earlier one answers. */
 const refusals: [string, Record<string, unknown>, WorldOptions, RegExp][] = [
-  ['an unknown model', { model: 'nope/x' }, {}, /nope/],
-  ['an unknown agent', { agentId: 'ghost' }, {}, /ghost may not be spawned/],
-  ['a thread, which is not supported yet', { thread: true }, {}, /thread/],
+  ['an unknown parameter', { modle: 'x', agentId: 'ghost' }, {}, /nearest: "model"/],
   [
-    'a missing agentId where one is required',
-    {},
-    { config: { agents: { defaults: { subagents: { requireAgentId: true } } } } },
+    'no agentId where one is required',
+    { sandbox: 'require' },
+    { config: NO_AGENT_ID },
     /requireAgentId/,
   ],
+  ['an unknown agent', { agentId: 'ghost', sandbox: 'require' }, {}, /ghost may not be spawned/],
+  [
+    'an agent that its own list leaves out',
+    { agentId: 'b', sandbox: 'require' },
+    manyAgents([{ id: 'a', subagents: { allowAgents: ['c'] } }, { id: 'b' }, { id: 'c' }]),
+    /allowed: a, c$/,
+  ],
+  ['a sandbox', { sandbox: 'require', mode: 'session' }, {}, /sandbox: "require"/],
+  ['a session that stays', { mode: 'session', model: 'nope/x' }, {}, /needs thread: true/],
+  ['a thread', { thread: true, mode: 'session', model: 'nope/x' }, {}, /thread: true yet/],
+  ['an unknown model', { model: 'nope/x', attachments }, {}, /nope/],
+  ['closed attachments', { attachments }, { config: noAttachments }, /attachments\.enabled/],
+  ['attachments', { attachments }, {}, /attachments yet/],
 ];
 for (const [what, args, options, expected] of refusals) {
-  test(`[SP3] a spawn with ${what} is refused and leaves nothing`, async (t) => {
+  test(`[SP3, SP10] a spawn with ${what} is refused and leaves nothing`, async (t) => {
     const world = await startWorld(t, options);
-    const before = await world.store.read((tx) => tx.sessions.count());
+    await world.quiet();
+    const before = storedRows(world);
     const answer = await world.tool('sessions_spawn', { task: 'x', ...args });
-    assert.ok(answer['status'] === 'error' || answer['status'] === 'forbidden');
+    assert.deepEqual(Object.keys(answer).toSorted(), ['error', 'status']);
     assert.match(String(answer['error']), expected);
-    const after = await world.store.read(async (tx) => ({
-      sessions: await tx.sessions.count(),
-      runs: await tx.runs.countByState(),
-    }));
-    assert.deepEqual(after, { sessions: before, runs: {} });
+    assert.deepEqual(storedRows(world), before);
   });
+}
+
+/** Every row of every table of the store. */
+function storedRows({ gateway }: TestWorld): Record<string, unknown[]> {
+  const database = new DatabaseSync(join(gateway.stateDir, 'trunkline.db'), { readOnly: true });
+  const tables = database.prepare("select name from sqlite_master where type = 'table'").all();
+  const rows = Object.fromEntries(
+    tables.map(({ name }) => [name, database.prepare(`select * from "${String(name)}"`).all()]),
+  );
+  database.close();
+  return rows;
 }
 
 test('[SP4, BR-141] a sub-agent is offered no session tools, and may not spawn even when it names one', async (t) => {

@@ -101,7 +101,8 @@ export function modelForSpawn(
 ): ModelResolution {
   const name =
     param ?? agent.subagents.model ?? primaryModel(config.agents.defaults.subagents.model);
-  return name === undefined ? { ok: true, model: caller } : resolveModel(config, name);
+  // The caller's may have left the configuration since: a child would fail by it (A16).
+  return resolveModel(config, name ?? formatModel(caller));
 }
 
 /** Returns the thinking level of a spawned session, in the same order as its model. */

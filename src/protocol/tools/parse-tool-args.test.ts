@@ -46,6 +46,11 @@ const ACCEPTED: [SessionToolName, unknown, Record<string, unknown>][] = [
     { task: 't', attachAs: { mountPath: '/in' } },
     { task: 't', attachAs: { mountPath: '/in' } },
   ],
+  [
+    'sessions_spawn',
+    { task: 't', thread: true, mode: 'session', sandbox: 'require', attachments: [{}] },
+    { task: 't', thread: true, mode: 'session', sandbox: 'require', attachments: [{}] },
+  ],
   ['sessions_spawn', { task: 't', agentId: ' ' }, { task: 't' }],
   ['agents_list', {}, {}],
 ];
@@ -106,19 +111,8 @@ const REFUSED: [SessionToolName, unknown, RegExp][] = [
   ['sessions_spawn', {}, /needs task/],
   ['sessions_spawn', { task: 't', thinking: 'huge' }, /thinking .*one of off, minimal.*"huge"/],
   ['sessions_spawn', { task: 't', runTimeoutSeconds: -1 }, /runTimeoutSeconds .*got -1/],
-  ['sessions_spawn', { task: 't', thread: true }, /does not support thread: true yet/],
-  [
-    'sessions_spawn',
-    { task: 't', mode: 'session' },
-    /does not support mode: "session" yet; use "run"/,
-  ],
   ['sessions_spawn', { task: 't', mode: 'other' }, /mode of sessions_spawn must be/],
-  ['sessions_spawn', { task: 't', sandbox: 'require' }, /does not support sandbox: "require" yet/],
-  [
-    'sessions_spawn',
-    { task: 't', attachments: [{ name: 'a', content: 'b' }] },
-    /does not support attachments yet/,
-  ],
+  ['sessions_spawn', { task: 't', attachments: 'x' }, /attachments .*a list of files/],
   ['sessions_spawn', { task: 't', budget: { tokens: 1 } }, /does not support budget yet/],
   ['sessions_spawn', { task: 't', attachAs: { path: 'x' } }, /attachAs .*mountPath/],
   [

@@ -51,22 +51,12 @@ const SCHEMAS: { [Name in SessionToolName]: z.ZodObject } = {
   sessions_search: sessionsSearchArgs,
 };
 
-/** Documented, without support yet: refused by name, never ignored (A3). */
+/** Documented, without support yet: refused by name, never ignored (A3). Others are refused in their turn, by `core/spawn-rules.ts`. */
 const NOT_SUPPORTED_YET: {
   parameter: string;
   refuses: (value: unknown) => boolean;
   instead: string;
-}[] = [
-  { parameter: 'thread', refuses: (v) => v === true, instead: 'leave it out' },
-  { parameter: 'mode', refuses: (v) => v === 'session', instead: 'use "run"' },
-  { parameter: 'sandbox', refuses: (v) => v === 'require', instead: 'use "inherit"' },
-  {
-    parameter: 'attachments',
-    refuses: (v) => !Array.isArray(v) || v.length > 0,
-    instead: 'put the text into task',
-  },
-  { parameter: 'budget', refuses: () => true, instead: 'leave it out' },
-];
+}[] = [{ parameter: 'budget', refuses: () => true, instead: 'leave it out' }];
 /** Where a child's result goes is the gateway's business (B7.1). */
 const DELIVERY_PARAMETERS = ['target', 'channel', 'to', 'threadId', 'replyTo', 'transport'];
 

@@ -149,7 +149,7 @@ export const sessionsSendArgs = z.strictObject({
 });
 export type SessionsSendArgs = z.output<typeof sessionsSendArgs>;
 
-/** Arguments of `sessions_spawn` (B7.1). Values without support yet are refused by `parseToolArgs`. */
+/** Arguments of `sessions_spawn` (B7.1). Values without support yet are refused in the order of B7.3 (`core/spawn-rules.ts`). */
 export const sessionsSpawnArgs = z.strictObject({
   task: words(),
   label: optionalName(),
