@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import fc from 'fast-check';
 import { defaultConfig } from '../protocol/options/config.ts';
 import type { ConfigInput } from '../protocol/options/config.ts';
 import { DEFAULT_TOOLS, offeredTools } from './tool-policy.ts';
@@ -121,7 +122,7 @@ const TOP_LEVEL: Case[] = [
   },
 ];
 
-test('an agent is offered what profile, allow and deny leave, each stage only narrowing', async (t) => {
+test('[TP1] an agent is offered what profile, allow and deny leave, each stage only narrowing', async (t) => {
   for (const one of TOP_LEVEL)
     await t.test(one.name, () => assert.deepEqual(offered(one), [...one.expected]));
 });
@@ -188,14 +189,14 @@ const SUBAGENT: Case[] = [
   },
 ];
 
-test('a sub-agent is offered no session tool but those that are named', async (t) => {
+test('[TP2] a sub-agent is offered no session tool but those that are named', async (t) => {
   for (const one of SUBAGENT)
     await t.test(one.name, () =>
       assert.deepEqual(offered(one, { spawnDepth: 1 }), [...one.expected]),
     );
 });
 
-test('[BR-141] a greater maxSpawnDepth offers spawning to sub-agents above the last depth', () => {
+test('[TP2, BR-141] a greater maxSpawnDepth offers spawning to sub-agents above the last depth', () => {
   const at = (spawnDepth: number, tools?: ToolsInput) =>
     offered(tools === undefined ? {} : { tools }, { spawnDepth, maxSpawnDepth: 2 });
   assert.deepEqual(at(1), ['sessions_spawn', 'agents_list', ...FILE_TOOLS]);
@@ -214,5 +215,61 @@ test('an agent that is not configured is offered what holds for all', () => {
   assert.deepEqual(
     offeredTools(query),
     DEFAULT_TOOLS.filter((name) => name !== 'exec'),
+  );
+});
+
+const entries = fc.array(
+  fc.constantFrom(...available, '*', 'sessions_*', '*e*', 'group:*', 'group:sessions', 'group:fs'),
+  { maxLength: 4 },
+);
+const anyStage = fc.record(
+  {
+    profile: fc.constantFrom('minimal', 'coding', 'messaging', 'full'),
+    allow: entries,
+    deny: entries,
+  },
+  { requiredKeys: [] },
+);
+const anyPolicy = fc.record({
+  tools: anyStage,
+  agent: anyStage,
+  subagents: fc.record({ allow: entries, deny: entries }, { requiredKeys: [] }),
+  spawnDepth: fc.integer({ min: 0, max: 3 }),
+  maxSpawnDepth: fc.integer({ min: 1, max: 3 }),
+});
+
+test('[TP3] under any policy a stage only narrows, deny wins, and the case of a name changes nothing', () => {
+  fc.assert(
+    fc.property(anyPolicy, fc.constantFrom(...available), (policy, denied) => {
+      const { tools, agent, subagents, ...depths } = policy;
+      const under = (change: { tools?: object; agent?: object; subagents?: object }) => {
+        const all = { ...tools, ...change.tools };
+        const subagentTools = { ...subagents, ...change.subagents };
+        const written = { ...all, subagents: { tools: subagentTools } };
+        return offered({ tools: written, agent: { ...agent, ...change.agent } }, depths);
+      };
+      const before = under({});
+      const without = before.filter((name) => name !== denied);
+      assert.deepEqual(under({ tools: { deny: [...(tools.deny ?? []), denied] } }), without);
+      assert.deepEqual(under({ agent: { deny: [...(agent.deny ?? []), denied] } }), without);
+      if (depths.spawnDepth > 0) {
+        const deny = [...(subagents.deny ?? []), denied];
+        assert.deepEqual(under({ subagents: { deny } }), without);
+      }
+      const loud = (list?: string[]) => list?.map((entry) => ` ${entry.toUpperCase()} `);
+      const shouted = (stage: { allow?: string[]; deny?: string[] }) => ({
+        ...(stage.allow && { allow: loud(stage.allow) }),
+        ...(stage.deny && { deny: loud(stage.deny) }),
+      });
+      assert.deepEqual(
+        under({ tools: shouted(tools), agent: shouted(agent), subagents: shouted(subagents) }),
+        before,
+      );
+      if (depths.spawnDepth >= depths.maxSpawnDepth)
+        assert.ok(
+          depths.spawnDepth === 0 || !before.includes('sessions_spawn'),
+          'nobody spawns at the last depth',
+        );
+    }),
   );
 });

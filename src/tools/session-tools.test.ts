@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import fc from 'fast-check';
 import { createSessionWorld, userText } from '../../test/helpers/session-world.ts';
 import type { SessionWorld } from '../../test/helpers/session-world.ts';
 import type { ToolContext } from '../agent/runtime.ts';
 import { spawnTargets } from '../core/agents.ts';
 import type { SessionCaller } from '../core/caller.ts';
+import { DEFAULT_TOOLS, offeredTools } from '../core/tool-policy.ts';
 import { GatewayError } from '../protocol/errors.ts';
+import { SESSION_TOOL_NAMES } from '../protocol/tools/session-tools.ts';
 import { listAgents } from '../service/sessions/list-agents.ts';
 import { listSessions } from '../service/sessions/list-sessions.ts';
 import { readHistory } from '../service/sessions/read-history.ts';
@@ -165,4 +168,65 @@ describe('a call through a door', () => {
       await assert.rejects(invoke(world, tool, { as }), { code: 'unknown_name' }, tool);
     await assert.rejects(invoke(world, 'sessions_lst'), /nearest: "sessions_list"/);
   });
+});
+
+test('[TP4] under any tool policy a door takes exactly what a turn of the session is offered', async (t) => {
+  const world = createSessionWorld(t);
+  const child = 'agent:main:subagent:0a0a0a0a-0000-4000-8000-000000000001';
+  await world.add({ key: MAIN }, { key: child, spawnedBy: MAIN });
+  const { context } = world;
+  const invoke = createToolInvoker({
+    services: servicesOf(world),
+    store: context.store,
+    config: () => context.config(),
+    logger: silentLogger,
+  });
+  const isTaken = (tool: string, sessionKey: string) =>
+    // a parameter that no tool has: what is taken is refused as an answer, and does nothing
+    invoke({ caller: world.caller(sessionKey), tool, args: { none: 1 } }).then(
+      () => true,
+      (error: unknown) => {
+        assert.ok(error instanceof GatewayError && error.code === 'unknown_name', String(error));
+        return false;
+      },
+    );
+  const available = [...new Set([...DEFAULT_TOOLS, ...SESSION_TOOL_NAMES])];
+  const names = fc.array(fc.constantFrom(...available, '*', 'sessions_*', 'group:sessions'), {
+    maxLength: 4,
+  });
+  const lists = fc.record({ allow: names, deny: names }, { requiredKeys: [] });
+  const policy = fc.record({
+    own: lists,
+    agent: lists,
+    tools: lists,
+    depth: fc.integer({ min: 1, max: 2 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(policy, async ({ own, agent, tools, depth: maxSpawnDepth }) => {
+      world.configure({
+        tools: { ...own, subagents: { tools } },
+        agents: {
+          defaults: { subagents: { maxSpawnDepth } },
+          list: [{ id: 'main', tools: agent }],
+        },
+      });
+      for (const [key, spawnDepth] of [
+        [MAIN, 0],
+        [child, 1],
+      ] as const) {
+        const isSubagent = key === child;
+        const query = {
+          config: context.config(),
+          agentId: 'main',
+          isSubagent,
+          spawnDepth,
+          available,
+        };
+        const offered = offeredTools(query);
+        for (const tool of SESSION_TOOL_NAMES)
+          assert.equal(await isTaken(tool, key), offered.includes(tool), `${tool} of ${key}`);
+      }
+    }),
+    { numRuns: 40 },
+  );
 });
