@@ -10,6 +10,7 @@ const SCENARIOS: ReadonlySet<ScenarioName> = new Set<ScenarioName>([
   'patch',
   'reset',
   'delete',
+  'prune',
 ]);
 
 let crashes: CrashRun;

@@ -77,9 +77,13 @@ function makeScenarioDir(
   { template, scenario }: { template: string; scenario: Scenario },
 ): string {
   const stateDir = makeStateDir(t, { copyOf: template });
-  const { subagents } = scenario;
-  if (subagents !== undefined) {
-    const config = { ...CRASH_CONFIG, agents: withSubagents(subagents) };
+  const { subagents, maintenance } = scenario;
+  if (subagents !== undefined || maintenance !== undefined) {
+    const config = {
+      ...CRASH_CONFIG,
+      ...(subagents === undefined ? {} : { agents: withSubagents(subagents) }),
+      ...(maintenance === undefined ? {} : { session: { maintenance } }),
+    };
     writeFileSync(join(stateDir, 'trunkline.json'), JSON.stringify(config));
   }
   return stateDir;

@@ -511,6 +511,15 @@ export const CRASH_STEPS: readonly CrashStep[] = [
     repairedBy: JOB,
   },
   {
+    unit: 'condemn-due',
+    nth: 1,
+    scenario: 'prune',
+    step: 'a deleted transcript whose time is over is to be purged',
+    before: 'a deleted transcript, the due job',
+    after: 'a hidden transcript, the due job',
+    repairedBy: JOB,
+  },
+  {
     unit: 'plan-maintenance',
     nth: 1,
     scenario: 'delete',
@@ -621,7 +630,7 @@ export const ENDING_UNITS: ReadonlySet<string> = new Set([
   'recover',
 ]);
 
-/** Steps of a gateway that has chats; killed before and after each by `delivery-kills.test.ts`. */
+/** Steps of a gateway that has chats; killed before and after each by `chat-kills.test.ts` and `desk-kills.test.ts`. */
 export const CHAT_STEPS = [
   {
     unit: 'accept-direct',
@@ -650,21 +659,75 @@ export const CHAT_STEPS = [
   },
 ] as const;
 
+/** Steps of a device and of who decides about it; killed by `crash-points-devices.test.ts`. */
+export const DEVICE_STEPS = [
+  {
+    unit: 'admit-device',
+    story: 'new',
+    before: 'nothing',
+    after: 'a device that was let in, and a token that nobody was told',
+    repairedBy: 'the device connects again: a token that nobody has shown is given anew',
+  },
+  {
+    unit: 'admit-device',
+    story: 'asking',
+    before: 'nothing',
+    after: 'an open request, unanswered',
+    repairedBy: 'the device asks again: it is the same request',
+  },
+  {
+    unit: 'admit-device',
+    story: 'approved',
+    before: 'an approved device without a token',
+    after: 'a device with a token that nobody was told',
+    repairedBy: 'the device connects again: a token that nobody has shown is given anew',
+  },
+  {
+    unit: 'approve-pairing',
+    story: 'approval',
+    before: 'an open request',
+    after: 'an approved device and a line in the audit log, unanswered',
+    repairedBy:
+      'the caller asks again: the request is not open, and `device.list` shows the device',
+  },
+  {
+    unit: 'reject-pairing',
+    story: 'rejection',
+    before: 'an open request',
+    after: 'no request and a line in the audit log, unanswered',
+    repairedBy: 'the caller asks again: the request is not open',
+  },
+  {
+    unit: 'revoke-device',
+    story: 'revocation',
+    before: 'the device as it was',
+    after: 'a revoked device and a line in the audit log, unanswered',
+    repairedBy: 'the caller asks again, which changes nothing',
+  },
+  {
+    unit: 'rotate-device-token',
+    story: 'rotation',
+    before: 'the device as it was',
+    after: 'a token that nobody was told',
+    repairedBy: 'the caller asks again and is told a newer one',
+  },
+] as const;
+
+/** What a gateway does for itself as it starts; killed by `crash-points-upkeep.test.ts`. */
+export const UPKEEP_STEPS = [
+  {
+    unit: 'rearm-clocks',
+    before: 'sessions whose time will come, without their jobs',
+    after: 'the jobs',
+    repairedBy: 'the next start does it again',
+  },
+] as const;
+
 /** Units that no row above reaches, and why that is enough. */
 export const EXCEPTIONS: Readonly<Record<string, string>> = {
-  'admit-device':
-    'a device that was not answered connects again: it finds itself approved or its request open, and a token that nobody has shown is given anew',
-  'approve-pairing': 'asked again, the request is no longer open and device.list shows the device',
-  'reject-pairing': 'asked again, the request is no longer open; nothing follows from it',
-  'revoke-device': 'asked again it changes nothing; the sockets of a dead gateway are closed',
-  'rotate-device-token': 'asked again there is a newer token; the lost one was told to nobody',
   'uncount-attempt':
     'a process that is killed while it stops in order leaves at most one attempt too many, until the run advances',
   'import-session':
     'no gateway runs during an import; each session is one unit, and the import run again takes what is not there yet',
   'import-subagent-run': 'as import-session',
-  'rearm-clocks':
-    'adds the jobs that session rows ask for, where they stand already in all but a restored or repaired store; each start does it',
-  'condemn-due':
-    'sets one mark, the same whenever it is set; what follows from it is that of purge-step',
 };

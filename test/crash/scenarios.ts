@@ -17,6 +17,7 @@ export type ScenarioName =
   | 'cleanup'
   | 'reset'
   | 'delete'
+  | 'prune'
   | 'relay'
   | 'nested';
 
@@ -27,6 +28,8 @@ export interface Scenario {
   outcome?: { status: string; reply?: string };
   /** on top of the configuration of all */
   subagents?: Record<string, unknown>;
+  /** `session.maintenance`, on top of the configuration of all */
+  maintenance?: Record<string, unknown>;
   /** texts and counts differ with the moment of the crash */
   hasLooseText?: boolean;
 }
@@ -178,22 +181,16 @@ export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     hasLooseText: true,
   },
   delete: {
+    ask: (client) => writeAndDelete(client, { chat: 'g1', key: KEY, deleteTranscript: true }),
+  },
+  prune: {
     ask: async (client) => {
-      const sessionKey = 'agent:main:telegram:group:g1';
-      const message = `${callTools(['agents_list', {}])}\nSAY: there`;
-      const { runId } = await client.request('chat.send', {
-        sessionKey,
-        message,
-        idempotencyKey: KEY,
-      });
-      await client.request('agent.wait', { runId, timeoutMs: 20_000 });
-      const deletion = { key: sessionKey, deleteTranscript: true };
-      await client.request('sessions.delete', deletion).catch((error: unknown) => {
-        // purged by the first call
-        if (!String(error).includes('not found')) throw error;
-      });
-      return { runId: String(runId) };
+      const run = await writeAndDelete(client, { chat: 'g1', key: KEY, deleteTranscript: false });
+      // What is deleted with its transcript makes the gateway look at once for what is old.
+      await writeAndDelete(client, { chat: 'g2', key: `${KEY}-g2`, deleteTranscript: true });
+      return run;
     },
+    maintenance: { pruneAfter: '1ms' },
   },
   relay: {
     ask: chatSend(
@@ -211,6 +208,24 @@ export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     outcome: { status: 'ok', reply: 'spawned' },
   },
 };
+
+/** A group chat whose one message is answered, and which is then deleted. */
+async function writeAndDelete(
+  client: GatewayClient,
+  given: { chat: string; key: string; deleteTranscript: boolean },
+): Promise<{ runId: string }> {
+  const sessionKey = `agent:main:telegram:group:${given.chat}`;
+  const message = `${callTools(['agents_list', {}])}\nSAY: there`;
+  const sent = { sessionKey, message, idempotencyKey: given.key };
+  const { runId } = await client.request('chat.send', sent);
+  await client.request('agent.wait', { runId, timeoutMs: 20_000 });
+  const deletion = { key: sessionKey, deleteTranscript: given.deleteTranscript };
+  await client.request('sessions.delete', deletion).catch((error: unknown) => {
+    // purged by the first call
+    if (!String(error).includes('not found')) throw error;
+  });
+  return { runId: String(runId) };
+}
 
 /** Sends the messages one after the other into the main session, the first one until it runs. */
 function inMode(

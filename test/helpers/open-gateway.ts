@@ -9,6 +9,7 @@ import { hasOpenJobs } from './test-world.ts';
 
 export interface OpenGateway {
   client: GatewayClient;
+  address: { url: string; token: string };
   /** Resolves when no run is queued or going and no job is open. */
   settled(): Promise<void>;
   /** Stops it; the test's end does so too. */
@@ -45,7 +46,8 @@ export async function openGateway(
     await gateway.stop();
   };
   t.after(close);
-  return { client, close, settled: () => settled(store!) };
+  const { url, token = '' } = gateway;
+  return { client, address: { url, token }, close, settled: () => settled(store!) };
 }
 
 /** Returns the path of the database of a state directory. */
