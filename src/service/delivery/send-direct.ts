@@ -3,6 +3,7 @@ import { chatKeyOf } from '../../core/chat-key.ts';
 import { type OperatorCaller, operatorName } from '../../core/caller.ts';
 import { decideSendPolicy, SEND_BLOCKED_TEXT } from '../../core/send-policy.ts';
 import { visibleText } from '../../core/silence.ts';
+import { worstDelivery } from '../../core/worst-delivery.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import { CHAT_TYPES, type DeliveryState, type Route } from '../../protocol/words.ts';
@@ -163,21 +164,11 @@ function isOpen({ state }: DeliveryRow): boolean {
   return state === 'queued' || state === 'sending';
 }
 
-const WORST_FIRST: readonly DeliveryState[] = [
-  'failed',
-  'unknown',
-  'dropped',
-  'suppressed',
-  'queued',
-  'sending',
-];
-
 function toAnswer(parts: readonly DeliveryRow[]): SentDirect {
-  const states = parts.map(({ state }) => state);
   const messageId = parts[0]?.messageId;
   return {
     channel: parts[0]?.channel ?? '',
-    state: WORST_FIRST.find((state) => states.includes(state)) ?? 'sent',
+    state: worstDelivery(parts)?.state ?? 'sent',
     deliveryIds: parts.map(({ deliveryId }) => deliveryId),
     ...(messageId === null || messageId === undefined ? {} : { messageId }),
   };

@@ -2,8 +2,9 @@
 import { nextSpeaker } from '../../core/exchange.ts';
 import { announceRunId, turnRunId } from '../../core/exchange-runs.ts';
 import { isOutcome } from '../../core/run-state.ts';
-import type { DeliveryState, RunState } from '../../protocol/words.ts';
-import type { DeliveryRow, ExchangeRow, RunRow } from '../../store/rows.ts';
+import { worstDelivery } from '../../core/worst-delivery.ts';
+import type { RunState } from '../../protocol/words.ts';
+import type { ExchangeRow, RunRow } from '../../store/rows.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { AnnounceView, ExchangeSummary, ExchangeTurnView, ExchangeView } from '../services.ts';
 
@@ -76,7 +77,7 @@ function stateOf(state: RunState): Pick<ExchangeTurnView, 'messageState' | 'outc
 
 function shown(text: string): { text: string; textCut?: true } {
   if (text.length <= MAX_SHOWN_TEXT) return { text };
-  return { text: text.slice(0, MAX_SHOWN_TEXT), textCut: true };
+  return { text: text.slice(0, MAX_SHOWN_TEXT).toWellFormed(), textCut: true };
 }
 
 async function announceOf(tx: ReadTx, row: ExchangeRow): Promise<AnnounceView> {
@@ -88,7 +89,7 @@ async function announceOf(tx: ReadTx, row: ExchangeRow): Promise<AnnounceView> {
   if (run.state !== 'ok') {
     return { state: 'failed', runId, reason: run.error ?? `the turn ended ${run.state}` };
   }
-  const worst = worstOf(await tx.deliveries.ofText(`reply:${runId}`));
+  const worst = worstDelivery(await tx.deliveries.ofText(`reply:${runId}`));
   if (worst === undefined) return { state: 'silent', runId };
   const { state, channel, reason } = worst;
   return {
@@ -98,18 +99,4 @@ async function announceOf(tx: ReadTx, row: ExchangeRow): Promise<AnnounceView> {
     ...(reason === null ? {} : { reason }),
     ...shown(run.reply ?? ''),
   };
-}
-
-/** A text is as well delivered as the part of it that fared worst. */
-const WORST_FIRST: readonly DeliveryState[] = [
-  'failed',
-  'unknown',
-  'suppressed',
-  'sending',
-  'queued',
-  'sent',
-];
-
-function worstOf(parts: readonly DeliveryRow[]): DeliveryRow | undefined {
-  return parts.toSorted((a, b) => WORST_FIRST.indexOf(a.state) - WORST_FIRST.indexOf(b.state))[0];
 }
