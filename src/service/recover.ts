@@ -13,7 +13,7 @@ export async function recover(context: RunContext): Promise<{ freedLanes: number
   const freedLanes = await context.store.write('recover', async (tx) => {
     await ensureMainSessions(tx, config, listAgents(config));
     // a purge that was going goes on
-    const [condemned] = await tx.windows.condemned(1);
+    const [condemned] = await tx.windows.condemned({ limit: 1 });
     await addMaintenanceJob(tx, condemned === undefined ? tx.now + FIRST_LOOK_MS : tx.now);
     return tx.lanes.freeOrphans(context.bootId);
   });

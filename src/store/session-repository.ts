@@ -38,7 +38,7 @@ export interface SessionReads {
   /** Sessions with a time to be archived, in the order of their keys, after this one. */
   clocks(afterKey: string, limit: number): Promise<{ key: string; archiveAt: number }[]>;
   /** Sessions archived at `at` or before and not deleted, the oldest first. */
-  archivedBefore(at: number, limit: number): Promise<SessionRow[]>;
+  archivedBefore(page: DuePage): Promise<SessionRow[]>;
   hasDescendants(key: string): Promise<boolean>;
 }
 
@@ -50,6 +50,18 @@ export interface SessionWrites extends SessionReads {
     key: string,
     patch: Partial<Omit<SessionRow, 'key' | 'spawnedBy' | 'rootKey' | 'spawnDepth'>>,
   ): Promise<void>;
+}
+
+/** What is due at `at`, strictly after a row, which is named by its own time and its id. */
+export interface DuePage {
+  at: number;
+  after?: DueCursor | undefined;
+  limit: number;
+}
+
+export interface DueCursor {
+  at: number;
+  id: string;
 }
 
 /** A page position in newest-first order. */
@@ -67,11 +79,11 @@ export interface WindowReads {
     limit: number;
   }): Promise<WindowRow[]>;
   /** Windows that are not deleted and ended at `at` or before, the oldest first. */
-  endedBefore(at: number, limit: number): Promise<WindowRow[]>;
+  endedBefore(page: DuePage): Promise<WindowRow[]>;
   /** Windows deleted at `at` or before that are not being purged, the oldest first. */
-  deletedBefore(at: number, limit: number): Promise<WindowRow[]>;
+  deletedBefore(page: DuePage): Promise<WindowRow[]>;
   /** Windows that are being purged, the oldest first. */
-  condemned(limit: number): Promise<WindowRow[]>;
+  condemned(page: Omit<DuePage, 'at'>): Promise<WindowRow[]>;
 }
 
 export interface WindowWrites extends WindowReads {

@@ -13,8 +13,10 @@ export interface DueCounts {
 
 /** Returns what `session.maintenance.mode: "enforce"` would purge now. */
 export async function countDue(tx: ReadTx, plan: MaintenancePlan): Promise<DueCounts> {
-  const sessions = await tx.sessions.archivedBefore(plan.archivedUntil, COUNT_MAX);
+  const sessions = await tx.sessions.archivedBefore({ at: plan.archivedUntil, limit: COUNT_MAX });
   const transcripts =
-    plan.endedUntil === undefined ? [] : await tx.windows.endedBefore(plan.endedUntil, COUNT_MAX);
+    plan.endedUntil === undefined
+      ? []
+      : await tx.windows.endedBefore({ at: plan.endedUntil, limit: COUNT_MAX });
   return { sessions: sessions.length, transcripts: transcripts.length };
 }

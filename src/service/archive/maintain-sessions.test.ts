@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { createSessionWorld, type SessionWorld } from '../../../test/helpers/session-world.ts';
-import type { Store } from '../../store/store.ts';
+import { delivery } from '../../store/contract/samples.suite.ts';
+import type { Store, WriteTx } from '../../store/store.ts';
 import { acceptRun } from '../runs/accept-run.ts';
 import { readUsage } from '../usage/read-usage.ts';
 import { startArchiveClock } from './archive-clock.ts';
@@ -101,7 +102,7 @@ function counting(store: Store, taken: number[]): Store {
   const entries = (): Promise<number> =>
     store.read(async (tx) => {
       let total = 0;
-      for (const { sessionId } of await tx.windows.condemned(100)) {
+      for (const { sessionId } of await tx.windows.condemned({ limit: 100 })) {
         total += (await tx.entries.page({ sessionId, afterSeq: 0, limit: 10_000 })).length;
       }
       return total;
@@ -142,7 +143,9 @@ test('[AR15, US15, BR-091] days of sub-agents leave a bounded store, purged in s
       world.time.now += DAY / 4;
       await sweep(world);
     }
-    const archived = await store.read((tx) => tx.sessions.archivedBefore(world.time.now, 10_000));
+    const archived = await store.read((tx) =>
+      tx.sessions.archivedBefore({ at: world.time.now, limit: 10_000 }),
+    );
     stored.push(archived.length);
     assert.equal(await store.read((tx) => tx.sessions.count()), 1, 'the main session is left');
   }
@@ -251,3 +254,40 @@ test('[AR5, AR12] what is to be purged at once waits for the run that its sessio
   await sweep(world);
   assert.deepEqual(await isThere(), [false, false, false]);
 });
+
+test('[AR5, AR15] what is due and in use keeps nothing that is due behind it from its turn', async (t) => {
+  const world = createSessionWorld(t, {
+    session: { maintenance: { mode: 'enforce', pruneAfter: '1d' } },
+  });
+  const { store } = world.context;
+  const keys = (name: string, count: number) =>
+    Array.from({ length: count }, (_, at) => `agent:main:subagent:${name}-${100 + at}`);
+  const archived = keys('archived', 25);
+  const condemned = keys('condemned', 120);
+  const free = ['agent:main:subagent:z-archived', 'agent:main:subagent:z-condemned'];
+  await world.add(...[...archived, ...condemned, ...free].map((key) => ({ key })));
+  await store.write('close', async (tx) => {
+    for (const key of [...archived, ...condemned]) await putDelivery(tx, key);
+    for (const key of [...archived, free[0] ?? '']) {
+      await tx.sessions.update(key, { archivedAt: tx.now });
+    }
+  });
+  for (const key of [...condemned, free[1] ?? '']) {
+    world.time.now += 1;
+    await store.write('condemn', async (tx) => {
+      const { sessionId = '' } = (await tx.sessions.get(key)) ?? {};
+      await tx.sessions.update(key, { archivedAt: tx.now, deletedAt: tx.now });
+      await tx.windows.condemn(sessionId, tx.now);
+    });
+  }
+  world.time.now += 2 * DAY;
+  await maintainSessions(world.context);
+  const left = await store.read((tx) => Promise.all(free.map((key) => tx.sessions.get(key))));
+  assert.deepEqual(left, [undefined, undefined]);
+  const busy = await store.read((tx) => tx.sessions.get(archived[0] ?? ''));
+  assert.equal(busy?.deletedAt, null);
+});
+
+function putDelivery(tx: WriteTx, sessionKey: string) {
+  return tx.deliveries.insert(delivery(sessionKey, { sessionKey, state: 'queued' }));
+}

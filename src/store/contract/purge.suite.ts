@@ -43,7 +43,9 @@ export function purgeContract(open: OpenHarness): void {
           await tx.sessions.insert(session('live'));
         });
         const before = async (at: number, limit = 10) =>
-          (await store.read((tx) => tx.sessions.archivedBefore(at, limit))).map(({ key }) => key);
+          (await store.read((tx) => tx.sessions.archivedBefore({ at, limit }))).map(
+            ({ key }) => key,
+          );
         assert.deepEqual(await before(9), []);
         assert.deepEqual(await before(10), ['early']);
         assert.deepEqual(await before(30), ['early', 'late']);
@@ -92,9 +94,9 @@ export function purgeContract(open: OpenHarness): void {
         assert.ok(first?.endedAt && second?.endedAt && third);
         const found = (at: number) =>
           store.read(async (tx) => ({
-            ended: ids(await tx.windows.endedBefore(at, 10)),
-            deleted: ids(await tx.windows.deletedBefore(at, 10)),
-            condemned: ids(await tx.windows.condemned(10)),
+            ended: ids(await tx.windows.endedBefore({ at, limit: 10 })),
+            deleted: ids(await tx.windows.deletedBefore({ at, limit: 10 })),
+            condemned: ids(await tx.windows.condemned({ limit: 10 })),
           }));
         const none = { ended: [], deleted: [], condemned: [] };
         assert.deepEqual(await found(first.endedAt - 1), none);
@@ -103,6 +105,8 @@ export function purgeContract(open: OpenHarness): void {
         await store.write('delete', (tx) => tx.windows.markDeleted('k', 77_000));
         assert.deepEqual(await found(76_999), none);
         assert.deepEqual(await found(77_000), { ...none, deleted: ['w1', 'w2', 'w3'] });
+        const behind = { at: 77_000, after: { at: 77_000, id: 'w1' }, limit: 1 };
+        assert.deepEqual(ids(await store.read((tx) => tx.windows.deletedBefore(behind))), ['w2']);
         await store.write('condemn', (tx) => tx.windows.condemn('w2', 78_000));
         const after = { ...none, deleted: ['w1', 'w3'], condemned: ['w2'] };
         assert.deepEqual(await found(77_000), after);

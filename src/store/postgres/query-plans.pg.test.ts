@@ -171,7 +171,7 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ['sessions.clocks', (tx) => tx.sessions.clocks('key 2', 9), /using sessions_clock on/],
   [
     'sessions.archivedBefore',
-    (tx) => tx.sessions.archivedBefore(900, 9),
+    (tx) => tx.sessions.archivedBefore({ at: 900, limit: 9 }),
     /using sessions_put_away on[^]*Index Cond: .*archived_at <= /,
   ],
   [
@@ -186,15 +186,15 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ],
   [
     'windows.endedBefore',
-    (tx) => tx.windows.endedBefore(900, 9),
+    (tx) => tx.windows.endedBefore({ at: 900, limit: 9 }),
     /using windows_ended on[^]*Index Cond: .*ended_at <= /,
   ],
   [
     'windows.deletedBefore',
-    (tx) => tx.windows.deletedBefore(900, 9),
+    (tx) => tx.windows.deletedBefore({ at: 900, limit: 9 }),
     /using windows_deleted on[^]*Index Cond: .*deleted_at <= /,
   ],
-  ['windows.condemned', (tx) => tx.windows.condemned(1), /using windows_condemned on/],
+  ['windows.condemned', (tx) => tx.windows.condemned({ limit: 1 }), /using windows_condemned on/],
   [
     'windows.markDeleted',
     (tx) => tx.windows.markDeleted('key 9', 9),

@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import { GatewayError } from '../../protocol/errors.ts';
 import { assert } from '../../util/assert.ts';
 import type { SessionChat, SessionRow } from '../rows.ts';
-import type { SessionCursor, SessionScope, SessionWrites } from '../session-repository.ts';
+import type { DuePage, SessionCursor, SessionScope, SessionWrites } from '../session-repository.ts';
+import { type DuePosition, duePosition } from './due-position.ts';
 import { defineQuery, keyed, type Query } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 
@@ -35,13 +36,14 @@ const CLOCKS = defineQuery((db, p: { afterKey: string; limit: number }) =>
     .limit(p.limit),
 );
 
-const ARCHIVED_BEFORE = defineQuery((db, p: { at: number; limit: number }) =>
+const ARCHIVED_BEFORE = defineQuery((db, p: DuePosition) =>
   db
     .selectFrom('sessions')
     .selectAll()
     .where('archived_at', 'is not', null)
     .where('deleted_at', 'is', null)
     .where('archived_at', '<=', p.at)
+    .where((eb) => eb(eb.refTuple('archived_at', 'key'), '>', eb.tuple(p.afterAt, p.afterId)))
     .orderBy('archived_at')
     .orderBy('key')
     .limit(p.limit),
@@ -278,8 +280,8 @@ export class SqlSessions implements SessionWrites {
     return rows.map(({ key, archiveAt }) => ({ key, archiveAt: archiveAt ?? 0 }));
   }
 
-  archivedBefore(at: number, limit: number): Promise<SessionRow[]> {
-    return this.#unit.all(ARCHIVED_BEFORE, { at, limit });
+  archivedBefore(page: DuePage): Promise<SessionRow[]> {
+    return this.#unit.all(ARCHIVED_BEFORE, duePosition(page));
   }
 
   async hasDescendants(key: string): Promise<boolean> {

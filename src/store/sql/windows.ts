@@ -1,5 +1,6 @@
 import type { WindowRow } from '../rows.ts';
-import type { WindowCursor, WindowReads, WindowWrites } from '../session-repository.ts';
+import type { DuePage, WindowCursor, WindowReads, WindowWrites } from '../session-repository.ts';
+import { type DuePosition, duePosition } from './due-position.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 
@@ -20,35 +21,38 @@ const OF_KEY = defineQuery((db, p: WindowCursor & { sessionKey: string; limit: n
     .limit(p.limit),
 );
 
-const ENDED_BEFORE = defineQuery((db, p: { at: number; limit: number }) =>
+const ENDED_BEFORE = defineQuery((db, p: DuePosition) =>
   db
     .selectFrom('windows')
     .selectAll()
     .where('ended_at', 'is not', null)
     .where('deleted_at', 'is', null)
     .where('ended_at', '<=', p.at)
+    .where((eb) => eb(eb.refTuple('ended_at', 'session_id'), '>', eb.tuple(p.afterAt, p.afterId)))
     .orderBy('ended_at')
     .orderBy('session_id')
     .limit(p.limit),
 );
 
-const DELETED_BEFORE = defineQuery((db, p: { at: number; limit: number }) =>
+const DELETED_BEFORE = defineQuery((db, p: DuePosition) =>
   db
     .selectFrom('windows')
     .selectAll()
     .where('deleted_at', 'is not', null)
     .where('purge_at', 'is', null)
     .where('deleted_at', '<=', p.at)
+    .where((eb) => eb(eb.refTuple('deleted_at', 'session_id'), '>', eb.tuple(p.afterAt, p.afterId)))
     .orderBy('deleted_at')
     .orderBy('session_id')
     .limit(p.limit),
 );
 
-const CONDEMNED = defineQuery((db, p: { limit: number }) =>
+const CONDEMNED = defineQuery((db, p: Omit<DuePosition, 'at'>) =>
   db
     .selectFrom('windows')
     .selectAll()
     .where('purge_at', 'is not', null)
+    .where((eb) => eb(eb.refTuple('purge_at', 'session_id'), '>', eb.tuple(p.afterAt, p.afterId)))
     .orderBy('purge_at')
     .orderBy('session_id')
     .limit(p.limit),
@@ -94,16 +98,16 @@ export class SqlWindows implements WindowWrites {
     return this.#unit.all(OF_KEY, { ...query, ...cursor });
   }
 
-  endedBefore(at: number, limit: number): Promise<WindowRow[]> {
-    return this.#unit.all(ENDED_BEFORE, { at, limit });
+  endedBefore(page: DuePage): Promise<WindowRow[]> {
+    return this.#unit.all(ENDED_BEFORE, duePosition(page));
   }
 
-  deletedBefore(at: number, limit: number): Promise<WindowRow[]> {
-    return this.#unit.all(DELETED_BEFORE, { at, limit });
+  deletedBefore(page: DuePage): Promise<WindowRow[]> {
+    return this.#unit.all(DELETED_BEFORE, duePosition(page));
   }
 
-  condemned(limit: number): Promise<WindowRow[]> {
-    return this.#unit.all(CONDEMNED, { limit });
+  condemned(page: Omit<DuePage, 'at'>): Promise<WindowRow[]> {
+    return this.#unit.all(CONDEMNED, duePosition({ at: 0, ...page }));
   }
 
   async markDeleted(sessionKey: string, at: number): Promise<void> {

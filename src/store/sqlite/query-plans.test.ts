@@ -84,8 +84,8 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ['sessions.clocks', (tx) => tx.sessions.clocks('k', 9), /INDEX sessions_clock \(/],
   [
     'sessions.archivedBefore',
-    (tx) => tx.sessions.archivedBefore(9, 9),
-    /INDEX sessions_put_away \(archived_at>\? AND archived_at<\?/,
+    (tx) => tx.sessions.archivedBefore({ at: 9, limit: 9 }),
+    /INDEX sessions_put_away \(\(archived_at,key\)>\(\?,\?\) AND archived_at<\?/,
   ],
   [
     'sessions.hasDescendants',
@@ -99,15 +99,19 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ],
   [
     'windows.endedBefore',
-    (tx) => tx.windows.endedBefore(9, 9),
-    /INDEX windows_ended \(ended_at>\? AND ended_at</,
+    (tx) => tx.windows.endedBefore({ at: 9, limit: 9 }),
+    /INDEX windows_ended \(\(ended_at,session_id\)>\(\?,\?\) AND ended_at</,
   ],
   [
     'windows.deletedBefore',
-    (tx) => tx.windows.deletedBefore(9, 9),
-    /INDEX windows_deleted \(deleted_at>\? AND deleted_at</,
+    (tx) => tx.windows.deletedBefore({ at: 9, limit: 9 }),
+    /INDEX windows_deleted \(\(deleted_at,session_id\)>\(\?,\?\) AND deleted_at</,
   ],
-  ['windows.condemned', (tx) => tx.windows.condemned(1), /INDEX windows_condemned/],
+  [
+    'windows.condemned',
+    (tx) => tx.windows.condemned({ limit: 1 }),
+    /INDEX windows_condemned \(\(purge_at,session_id\)>\(\?,\?\)\)/,
+  ],
   [
     'windows.markDeleted',
     (tx) => tx.windows.markDeleted('k', 9),
