@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { GatewayError } from '../protocol/errors.ts';
+import { makeFolder } from '../util/make-folder.ts';
 import type { Environment } from './env-references.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { given } from './state-files.ts';
@@ -46,7 +47,7 @@ export function readTokenFile(path: string): string | undefined {
 function makeTokenFile(path: string): GatewayToken {
   const token = randomBytes(32).toString('hex');
   const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeStateDir(dirname(path));
   writeFileSync(draft, `${token}\n`, { mode: 0o600, flag: 'wx' });
   try {
     // A link appears whole or not at all, and never replaces the token of another start.
@@ -59,5 +60,17 @@ function makeTokenFile(path: string): GatewayToken {
     return { token: other, source: 'file' };
   } finally {
     rmSync(draft, { force: true });
+  }
+}
+
+function makeStateDir(dir: string): void {
+  try {
+    makeFolder(dir, { mode: 0o700 });
+  } catch (cause) {
+    throw new GatewayError(
+      'config',
+      `the state directory ${dir} cannot be made; give another --state-dir`,
+      { cause },
+    );
   }
 }

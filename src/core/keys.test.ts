@@ -73,13 +73,18 @@ const SPELLINGS: [given: string, key: string | undefined][] = [
   ['agent:m:subagent:', undefined],
   ['cron:', undefined],
   ['agent:m:x\u0000y', undefined],
+  ['agent:m:x\u0085y', undefined],
+  ['agent:m:a\u202Enimda', undefined],
+  ['agent:m:admin\u200B1', undefined],
+  ['agent:m:x\u2028y', undefined],
+  ['agent:m:discord:group:Grüße 群', 'agent:m:discord:group:Grüße 群'],
   ['agent:m:\ud800', undefined],
   [`agent:m:${'x'.repeat(600)}`, undefined],
 ];
 
 for (const [given, key] of SPELLINGS) {
   const shown = JSON.stringify(given.slice(0, 60));
-  test(`[BR-060] the key of ${shown} is ${key ?? 'none'}`, () => {
+  test(`[BR-060, KY6] the key of ${shown} is ${key ?? 'none'}`, () => {
     assert.equal(canonical(given), key);
   });
 }
@@ -221,7 +226,7 @@ test("only the viewer's own main session is shown as main", () => {
   assert.equal(mainKeyOf('Beta', ' Main '), 'agent:beta:main');
 });
 
-test('an operator creates sessions of configured agents only, and never internal ones', () => {
+test('[KY7] an operator creates sessions of configured agents only, and never internal ones', () => {
   const options = { mainKey: 'main', agentIds: ['main', 'beta'] };
   assert.deepEqual(mayOperatorCreate('agent:beta:whatever', options), {
     ok: true,
@@ -229,7 +234,7 @@ test('an operator creates sessions of configured agents only, and never internal
   });
   assert.equal(mayOperatorCreate('agent:beta:discord:group:G', options).ok, true);
   const refused =
-    'agent:beta:subagent:u cron:j hook:h node-n global unknown agent:gone:main nonsense';
+    'agent:beta:subagent:u cron:j hook:h node-n global unknown agent:gone:main nonsense agent:beta:group:G agent:beta:current agent:beta:Current';
   for (const key of refused.split(' ')) {
     assert.equal(mayOperatorCreate(key, options).ok, false, key);
   }

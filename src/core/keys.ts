@@ -30,8 +30,8 @@ export interface ParsedKey {
 
 /** Longest key that is accepted, in UTF-16 units. */
 const MAX_KEY_LENGTH = 512;
-// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-const UNSTORABLE = /[\u0000-\u001f\u007f]/;
+/** Control characters, and those that show nothing or turn the order of what is shown (U+202E): two keys that look alike are one. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const FULL_KEY_HINT = 'pass the full key, such as agent:<agentId>:<channel>:group:<id>';
 
 /** Returns whether a caller may give this text as an agent id: 1 to 64 of `A-Z a-z 0-9 _ -`. */
@@ -103,8 +103,9 @@ function canonicalBareKey(
 function flawOf(given: string): string | undefined {
   if (given === '') return 'session key: must not be empty';
   if (given.length > MAX_KEY_LENGTH) return `session key: longer than ${MAX_KEY_LENGTH} characters`;
-  if (UNSTORABLE.test(given)) return 'session key: must not contain control characters';
   if (!given.isWellFormed()) return 'session key: is not well-formed Unicode';
+  if (UNSEEN.test(given))
+    return 'session key: must not contain control characters or invisible ones';
   return undefined;
 }
 
@@ -189,11 +190,13 @@ export function mayOperatorCreate(
   key: string,
   options: { mainKey: string; agentIds: readonly string[] },
 ): { ok: true; agentId: string } | { ok: false; error: string } {
-  const { form, agentId } = parseKey(key, options);
+  const { form, agentId, channel } = parseKey(key, options);
   if (form === 'subagent' || form === 'cron' || form === 'hook' || form === 'node') {
     return { ok: false, error: `a message cannot create a ${form} session: ${briefly(key)}` };
   }
-  if (form === 'global' || form === 'unknown' || agentId === undefined) {
+  const isChatless = form === 'group' && channel === undefined;
+  const isAlias = form === 'other' && fold(key) === `agent:${agentId}:current`;
+  if (form === 'global' || form === 'unknown' || agentId === undefined || isChatless || isAlias) {
     return { ok: false, error: `unknown session ${briefly(key)}; ${FULL_KEY_HINT}` };
   }
   if (!options.agentIds.includes(agentId)) {

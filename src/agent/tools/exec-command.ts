@@ -1,7 +1,8 @@
-import { mkdir, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
 import { MAX_TIMER_MS } from '../../util/clock.ts';
+import { makeFolder } from '../../util/make-folder.ts';
 import type { AgentTool, ToolOutcome } from '../runtime.ts';
 import { defineTool, failure } from './define-tool.ts';
 import type { ExecReply, ExecRequest } from './exec-protocol.ts';
@@ -37,7 +38,7 @@ export function createExecTool(options: ExecOptions = {}): AgentTool {
     parameters: { command: z.string().min(1) },
     repeatable: false,
     async run({ command }, context) {
-      await mkdir(context.workspace, { recursive: true });
+      makeFolder(context.workspace);
       const root = await realpath(context.workspace);
       const end = await runInThread(
         { root, command, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES },

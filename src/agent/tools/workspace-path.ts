@@ -1,5 +1,6 @@
-import { lstat, mkdir, realpath } from 'node:fs/promises';
+import { lstat, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { makeFolder } from '../../util/make-folder.ts';
 import { PathRefusal } from './path-refusal.ts';
 
 /** What `exec` calls the workspace; the file tools take the same spelling. */
@@ -26,7 +27,7 @@ export async function resolveInWorkspace(workspace: string, given: string): Prom
   if (given.length > MAX_PATH_CHARACTERS) {
     throw new PathRefusal(`path is longer than ${MAX_PATH_CHARACTERS} characters`);
   }
-  await mkdir(workspace, { recursive: true });
+  makeFolder(workspace);
   const root = await realpath(workspace);
   const wanted = resolve(root, withoutAlias(root, given));
   const real = await realTarget(wanted);

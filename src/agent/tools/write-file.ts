@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { makeFolder } from '../../util/make-folder.ts';
 import type { AgentTool } from '../runtime.ts';
 import { defineTool } from './define-tool.ts';
 import { PathRefusal } from './path-refusal.ts';
@@ -31,7 +32,7 @@ export async function writeInWorkspace(
 ): Promise<string> {
   const target = await resolveInWorkspace(workspace, path);
   const mode = target.exists ? await modeOfFile(target.real) : undefined;
-  await mkdir(dirname(target.real), { recursive: true });
+  makeFolder(dirname(target.real));
   // Looked at again: the folder may have been swapped for a link, or made by somebody else, meanwhile.
   const folder = await resolveInWorkspace(workspace, dirname(target.real));
   if (folder.real !== dirname(target.real))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -29,6 +29,9 @@ describe('lockState', () => {
     for (const [dir, reason] of [
       [file, 'is a file'],
       [join(file, 'below'), 'has a file in its path'],
+      ...(existsSync('/proc/self')
+        ? ([['/proc/state', 'cannot be made: its file system takes no folders there']] as const)
+        : []),
     ] as const) {
       const message = `the state directory ${dir} ${reason}; ${help}`;
       assert.throws(() => lockState(dir), { code: 'config', message });

@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { GatewayError } from '../../protocol/errors.ts';
+import { makeFolder } from '../../util/make-folder.ts';
 import { isBusy, isUnopenable, toStoreError } from './to-store-error.ts';
 
 export interface StateLock {
@@ -48,7 +49,7 @@ export function lockState(dir: string): StateLock {
 
 function makeDir(dir: string): void {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolder(dir, { mode: 0o700 });
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
     throw unusableDir(dir, { reason: REASONS[code] ?? `cannot be made (${code})`, cause });
@@ -60,6 +61,7 @@ const REASONS: Record<string, string> = {
   ENOTDIR: 'has a file in its path',
   EACCES: 'cannot be made: permission denied',
   EPERM: 'cannot be made: permission denied',
+  ENOENT: 'cannot be made: its file system takes no folders there',
   EROFS: 'cannot be made: the file system is read-only',
 };
 

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
+import { makeFolder } from '../../util/make-folder.ts';
 import type { ReadTx, SlowReadLimit, Store, StoreSignal, WriteTx } from '../store.ts';
 import { createPrivate, publish, removeDatabase } from './copy-database.ts';
 import { migrate } from './migrate.ts';
@@ -47,7 +48,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
  */
 function createPrivateFile(path: string): void {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path), { mode: 0o700 });
     if (existsSync(path)) return refuseEmpty(path);
     const fresh = `${path}.new`;
     removeDatabase(fresh);
