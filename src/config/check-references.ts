@@ -6,6 +6,7 @@ import { unknownToolGroups } from '../core/tool-policy.ts';
 import type { Config } from '../protocol/options/config.ts';
 import { formatPath } from './config-issue.ts';
 import type { ConfigIssue, PathSegment } from './config-issue.ts';
+import { briefly } from '../util/briefly.ts';
 
 type AgentEntry = Config['agents']['entries'][string];
 
@@ -137,7 +138,7 @@ function allowListWarnings(config: Config, agents: PlacedAgent[]): ConfigIssue[]
   return lists.flatMap(({ path, settings }) =>
     (settings.subagents.allowAgents ?? []).flatMap((name, index) => {
       if (name.trim() === '*' || known.has(normaliseAgentId(name))) return [];
-      const message = `no agent "${name}" is configured; the entry has no effect`;
+      const message = `no agent "${briefly(name)}" is configured; the entry has no effect`;
       return [{ path: formatPath([...path, 'subagents', 'allowAgents', index]), message }];
     }),
   );

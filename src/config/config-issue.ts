@@ -1,3 +1,5 @@
+import { briefly } from '../util/briefly.ts';
+
 /** What is wrong or doubtful in a configuration, and where. */
 export interface ConfigIssue {
   /** `agents.list[0].id`; the name of a flag or an environment variable; empty = the whole file */
@@ -12,7 +14,8 @@ export function formatPath(segments: readonly PathSegment[]): string {
   let text = '';
   for (const segment of segments) {
     if (typeof segment === 'number') text += `[${segment}]`;
-    else if (!/^[A-Za-z_$][\w$-]*$/.test(segment)) text += `[${JSON.stringify(segment)}]`;
+    else if (!/^[A-Za-z_$][\w$-]{0,79}$/.test(segment))
+      text += `[${JSON.stringify(briefly(segment))}]`;
     else text += text === '' ? segment : `.${segment}`;
   }
   return text;

@@ -5,6 +5,7 @@ import { configSchema } from '../protocol/options/config.ts';
 import { defaultOf, schemaInside } from '../protocol/options/option-table.ts';
 import { optionNotes } from '../protocol/options/option.ts';
 import type { OptionNote } from '../protocol/options/option.ts';
+import { briefly } from '../util/briefly.ts';
 import { editDistance } from '../util/nearest-name.ts';
 import { formatPath, isSettings } from './config-issue.ts';
 import type { ConfigIssue, PathSegment } from './config-issue.ts';
@@ -113,5 +114,5 @@ function shownValue(
 ): string {
   const isScalar = ['string', 'number', 'boolean'].includes(typeof written);
   if (note.secret === true || !isScalar || schema instanceof z.ZodUnknown) return '';
-  return `${JSON.stringify(written)} `;
+  return `${JSON.stringify(typeof written === 'string' ? briefly(written) : written)} `;
 }

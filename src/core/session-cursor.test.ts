@@ -45,3 +45,13 @@ test('a changed cursor, or one of another gateway, is an error value', () => {
     assert.match(answer.error, /nextCursor/);
   }
 });
+
+test('[FZ2] a sealed cursor that holds something else is no cursor', () => {
+  for (const position of [
+    { updatedAt: { a: 1 }, key: 'agent:a:main' },
+    { updatedAt: 'now', key: 'agent:a:main' },
+    { updatedAt: 1.5, key: 'agent:a:main' },
+    { updatedAt: 1, key: null },
+  ])
+    assert.equal(parseSessionCursor(encodeSessionCursor(position as never, 's'), 's').ok, false);
+});

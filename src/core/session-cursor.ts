@@ -37,8 +37,9 @@ export function parseSessionCursor(
     decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
     const sealed = bytes.subarray(IV_BYTES + TAG_BYTES);
     const plain = Buffer.concat([decipher.update(sealed), decipher.final()]).toString();
-    const [updatedAt, sessionKey] = JSON.parse(plain) as [number, string];
-    return { ok: true, position: { updatedAt, key: sessionKey } };
+    const [updatedAt, sessionKey] = JSON.parse(plain) as [unknown, unknown];
+    if (!Number.isSafeInteger(updatedAt) || typeof sessionKey !== 'string') return NOT_A_CURSOR;
+    return { ok: true, position: { updatedAt: Number(updatedAt), key: sessionKey } };
   } catch {
     return NOT_A_CURSOR;
   }

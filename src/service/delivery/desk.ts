@@ -11,6 +11,7 @@ import { changesOf } from './deliver.ts';
 import { traitsOf } from './hand-over.ts';
 import { mayBeShown } from './list-deliveries.ts';
 import { followRoute, heldBehind, holderOf } from './route.ts';
+import { briefly } from '../../util/briefly.ts';
 
 export interface DeskAnswer {
   deliveryId: string;
@@ -60,7 +61,7 @@ async function change(tx: WriteTx, context: RunContext, asked: Asked): Promise<D
   const { deliveryId } = asked;
   const row = await tx.deliveries.get(deliveryId);
   if (row === undefined) {
-    throw new GatewayError('not_found', `there is no delivery ${deliveryId}`);
+    throw new GatewayError('not_found', `there is no delivery ${briefly(deliveryId)}`);
   }
   if (asked.type === 'retry') await refuseHeld(tx, row);
   const held = row.state === 'failed' ? await heldBehind(tx, row) : [];

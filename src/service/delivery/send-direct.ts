@@ -14,6 +14,7 @@ import { contentHashOf } from '../runs/accept-run.ts';
 import { keySettings } from '../sessions/key-settings.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
 import { partIdOf, putOutgoing, sendPolicyOf } from './outbox.ts';
+import { briefly } from '../../util/briefly.ts';
 
 export interface SendDirect {
   /** address of the chat; of webchat the session */
@@ -70,7 +71,10 @@ export async function sendDirect(
 
 function refuseUnsendable({ channels }: RunContext, { channel, message }: SendDirect): void {
   if (channel !== undefined && !channels.has(channel)) {
-    throw new GatewayError('invalid_request', `send: no channel ${channel} is set up here`);
+    throw new GatewayError(
+      'invalid_request',
+      `send: no channel ${briefly(channel)} is set up here`,
+    );
   }
   if (!visibleText(message).silent) return;
   throw new GatewayError(

@@ -10,6 +10,7 @@ import type { ServiceContext } from '../context.ts';
 import type { DeviceView, PairingView } from './device-views.ts';
 import { makeRoom, MAX_PAIRINGS } from './admit-device.ts';
 import { scopesOf, toDeviceView, toPairingView } from './device-rows.ts';
+import { briefly } from '../../util/briefly.ts';
 
 type Context = Pick<ServiceContext, 'store' | 'events' | 'clock'>;
 
@@ -86,7 +87,10 @@ export function refuseBeyondCaller(caller: OperatorCaller, scopes: readonly Oper
 async function openPairing(tx: WriteTx, requestId: string): Promise<PairingRow> {
   const pairing = await tx.pairings.get(requestId);
   if (pairing !== undefined && pairing.expiresAt > tx.now) return pairing;
-  throw new GatewayError('not_found', `no open request ${requestId}; see device.pair.list`);
+  throw new GatewayError(
+    'not_found',
+    `no open request ${briefly(requestId)}; see device.pair.list`,
+  );
 }
 
 function approvedScopes(

@@ -9,6 +9,7 @@ import type { DeviceView } from './device-views.ts';
 import { MAX_DEVICES } from './admit-device.ts';
 import { refuseBeyondCaller } from './decide-pairings.ts';
 import { newDeviceToken, scopesOf, toDeviceView } from './device-rows.ts';
+import { briefly } from '../../util/briefly.ts';
 
 type Context = Pick<ServiceContext, 'store' | 'events'>;
 
@@ -67,7 +68,7 @@ export async function rotateDeviceToken(
 async function knownDevice(tx: WriteTx, deviceId: string): Promise<DeviceRow> {
   const row = await tx.devices.get(deviceId.toLowerCase());
   if (row !== undefined) return row;
-  throw new GatewayError('not_found', `no device ${deviceId}; see device.list`);
+  throw new GatewayError('not_found', `no device ${briefly(deviceId)}; see device.list`);
 }
 
 function note(

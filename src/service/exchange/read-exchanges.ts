@@ -8,6 +8,7 @@ import { openPageCursor, pageCursor } from '../page-cursor.ts';
 import type { ExchangeQuery, ExchangesPage, ExchangesQuery, ExchangeView } from '../services.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
 import { toSummary, toView } from './exchange-view.ts';
+import { briefly } from '../../util/briefly.ts';
 
 const DEFAULT_LIMIT = 50;
 const LIMIT_MAX = 200;
@@ -27,10 +28,11 @@ async function findExchange(
   if (exchangeId !== undefined) {
     const exchange = await tx.exchanges.get(exchangeId);
     if (exchange !== undefined) return exchange;
-    throw new GatewayError('not_found', `no exchange ${exchangeId}; see exchanges.list`);
+    throw new GatewayError('not_found', `no exchange ${briefly(exchangeId)}; see exchanges.list`);
   }
   const run = await tx.runs.get(runId ?? '');
-  if (run === undefined) throw new GatewayError('not_found', `no run ${runId}; see runs.list`);
+  if (run === undefined)
+    throw new GatewayError('not_found', `no run ${briefly(runId ?? '')}; see runs.list`);
   const exchange = run.exchangeId === null ? undefined : await tx.exchanges.get(run.exchangeId);
   if (exchange !== undefined) return exchange;
   throw new GatewayError(

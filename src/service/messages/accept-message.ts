@@ -29,6 +29,7 @@ import { tellDropped } from '../runs/tell-dropped.ts';
 import { interruptWaits } from '../runs/wait-in-run.ts';
 import type { AcceptMessage, Accepted } from '../services.ts';
 import { queueMessage, type QueuedMessage } from './queue-message.ts';
+import { briefly } from '../../util/briefly.ts';
 
 /** Accepts the message, or returns the first acceptance under its key. Rejects with what was wrong, before any effect. */
 export async function acceptMessage(
@@ -196,7 +197,7 @@ function replyRouteOf(
   throw new GatewayError(
     'invalid_request',
     isChatRoute(route)
-      ? `deliver: no channel ${route.channel} is set up here; pass bestEffortDeliver: true to keep the reply in the session`
+      ? `deliver: no channel ${briefly(route.channel)} is set up here; pass bestEffortDeliver: true to keep the reply in the session`
       : `deliver: session ${session.key} has no chat yet; pass channel and to, or bestEffortDeliver: true`,
   );
 }

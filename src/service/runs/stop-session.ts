@@ -12,6 +12,7 @@ import { lockCaller } from './lock-caller.ts';
 import { findRun } from './find-run.ts';
 import { type StopDecision, type StoppedRun, stopRuns } from './stop-runs.ts';
 import { unknownRun } from './wait-for-run.ts';
+import { briefly } from '../../util/briefly.ts';
 
 type Refusal = Extract<SessionsStopAnswer, { error: string }>;
 
@@ -67,7 +68,10 @@ async function targetOf(
   const run = await findRun(tx, runId);
   if (run === undefined) throw unknownRun(runId);
   if (key !== undefined && run.sessionKey !== key) {
-    throw new GatewayError('invalid_request', `run ${runId} is not one of session ${key}`);
+    throw new GatewayError(
+      'invalid_request',
+      `run ${briefly(runId)} is not one of session ${briefly(key)}`,
+    );
   }
   return { type: 'run', run };
 }
@@ -82,7 +86,7 @@ async function decideFor(
   const run = runId === undefined ? undefined : await findRun(tx, runId);
   const isMissing = runId !== undefined && run === undefined;
   const found: TargetResolution = isMissing
-    ? missingTarget(query, { what: `run ${runId}`, agentId: undefined })
+    ? missingTarget(query, { what: `run ${briefly(runId)}`, agentId: undefined })
     : await resolveTarget(tx, { ...query, address: { sessionKey: run?.sessionKey ?? sessionKey } });
   if (!found.ok) return { refused: { status: found.status, error: found.error } };
   if (found.isSelf) {

@@ -12,6 +12,7 @@ import { missingTarget, resolveTarget } from '../sessions/resolve-target.ts';
 import { findRun, noteText } from './find-run.ts';
 import type { WaitTarget } from './wait-in-run.ts';
 import { unknownRun } from './wait-for-run.ts';
+import { briefly } from '../../util/briefly.ts';
 
 export interface WaitedTarget extends WaitTarget {
   /** the key of its session as the caller is shown it */
@@ -34,7 +35,7 @@ export async function sessionTargets(
     const sessionKey = run?.sessionKey ?? note?.sessionKey;
     const found =
       sessionKey === undefined
-        ? missingTarget(query, { what: `run ${runId}`, agentId: undefined })
+        ? missingTarget(query, { what: `run ${briefly(runId)}`, agentId: undefined })
         : await resolveTarget(tx, { ...query, address: { sessionKey } });
     if (!found.ok) return { status: found.status, error: found.error };
     if (note !== undefined) return { status: 'error', error: noteText(note) };
@@ -92,5 +93,5 @@ function eachOnce(targets: readonly WaitedTarget[]): WaitedTarget[] {
 }
 
 function noRunText(key: string): string {
-  return `session ${key} has had no run; there is nothing to wait for`;
+  return `session ${briefly(key)} has had no run; there is nothing to wait for`;
 }

@@ -1,0 +1,69 @@
+/** Arguments of the session tools. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { parseToolArgs } from '../../../src/protocol/tools/parse-tool-args.ts';
+import * as tools from '../../../src/protocol/tools/session-tools.ts';
+import type { Grammar } from '../grammar.ts';
+import { type FuzzWorld, CURSOR_SECRET, SECRET } from '../fuzz-world.ts';
+import { oddObject } from '../odd-values.ts';
+import { assertErrorText, assertRefusal } from '../oracles.ts';
+import { suitingValue } from '../suiting-values.ts';
+import { withoutTimeout } from './methods.ts';
+
+export interface ToolInput {
+  tool: tools.SessionToolName;
+  args: Record<string, unknown>;
+  sessionKey: string;
+}
+
+const PARAMETERS: Record<tools.SessionToolName, string[]> = {
+  sessions_list: Object.keys(tools.sessionsListArgs.shape),
+  sessions_history: Object.keys(tools.sessionsHistoryArgs.shape),
+  sessions_send: Object.keys(tools.sessionsSendArgs.shape),
+  sessions_spawn: [...Object.keys(tools.sessionsSpawnArgs.shape), 'budget', 'target'],
+  agents_list: Object.keys(tools.agentsListArgs.shape),
+  sessions_wait: Object.keys(tools.sessionsWaitArgs.shape),
+  sessions_stop: Object.keys(tools.sessionsStopArgs.shape),
+  sessions_search: Object.keys(tools.sessionsSearchArgs.shape),
+};
+
+const inputs: fc.Arbitrary<ToolInput> = fc.constantFrom(...tools.SESSION_TOOL_NAMES).chain((tool) =>
+  fc.record({
+    tool: fc.constant(tool),
+    args: oddObject(PARAMETERS[tool], suitingValue),
+    sessionKey: fc.constantFrom('main', 'agent:b:main', 'agent:a:one'),
+  }),
+);
+
+export function toolsGrammar(world: FuzzWorld): Grammar<ToolInput> {
+  return { inputs, feed: (input) => feedTool(world, input) };
+}
+
+const secrets = [SECRET, CURSOR_SECRET];
+
+/** Feeds the parser, and what it takes or refuses by hand the tool itself. */
+async function feedTool(world: FuzzWorld, input: ToolInput): Promise<void> {
+  const { tool, sessionKey } = input;
+  const args =
+    tool === 'sessions_send' || tool === 'sessions_wait' ? withoutTimeout(input.args) : input.args;
+  const parsed = parseToolArgs(tool, args);
+  const before = world.watch.version();
+  try {
+    const caller = await world.services.resolveCaller(sessionKey);
+    const answer = (await world.invokeTool({ caller, tool, args })) as {
+      status?: string;
+      error?: string;
+    };
+    if (!parsed.ok) assert.deepEqual(answer, { status: 'error', error: parsed.error });
+    if (tools.isToolFailure(answer)) {
+      assert.equal(typeof answer.error, 'string');
+      assertErrorText(answer.error ?? '', { input: args, secrets });
+      assert.doesNotMatch(answer.error ?? '', /internal error/);
+      world.watch.assertUnchanged(before, tool);
+    }
+  } catch (error) {
+    assertRefusal(error, { input: args, secrets });
+    world.watch.assertUnchanged(before, tool);
+  }
+  assert.deepEqual(world.takeFaults(), [], `${tool} logged a fault`);
+}
