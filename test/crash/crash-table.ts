@@ -713,7 +713,7 @@ export const DEVICE_STEPS = [
   },
 ] as const;
 
-/** What a gateway does for itself as it starts; killed by `crash-points-upkeep.test.ts`. */
+/** What is done at a start, at a stop and by an import; killed by `crash-points-upkeep.test.ts`. */
 export const UPKEEP_STEPS = [
   {
     unit: 'rearm-clocks',
@@ -721,13 +721,22 @@ export const UPKEEP_STEPS = [
     after: 'the jobs',
     repairedBy: 'the next start does it again',
   },
+  {
+    unit: 'uncount-attempt',
+    before: 'one attempt too many',
+    after: 'the count as it was',
+    repairedBy: 'the next commit of the run sets the count to 0',
+  },
+  {
+    unit: 'import-session',
+    before: 'the session is not there',
+    after: 'the session with its transcript',
+    repairedBy: 'the import, run again, takes what is not there yet',
+  },
+  {
+    unit: 'import-subagent-run',
+    before: 'the child without what it was asked to do',
+    after: 'the child with it',
+    repairedBy: 'the import, run again, takes what is not there yet',
+  },
 ] as const;
-
-/** Units that no row above reaches, and why that is enough. */
-export const EXCEPTIONS: Readonly<Record<string, string>> = {
-  'uncount-attempt':
-    'a process that is killed while it stops in order leaves at most one attempt too many, until the run advances',
-  'import-session':
-    'no gateway runs during an import; each session is one unit, and the import run again takes what is not there yet',
-  'import-subagent-run': 'as import-session',
-};
