@@ -1,16 +1,18 @@
-/** What is done at a start, at a stop and by an import, killed in the middle of it. */
+/** What is done at a start, at a stop, by an import and by the doctor, killed in the middle of it. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
+import { examineState } from '../../src/app/examine-state.ts';
 import { importIntoState } from '../../src/app/import-state.ts';
 import { connectGateway, type GatewayClient } from '../../src/client/gateway-client.ts';
 import { CRASH_CONFIG, makeStateDir, startGatewayProcess } from '../helpers/gateway-process.ts';
 import { databaseOf, openGateway } from '../helpers/open-gateway.ts';
 import { callTools } from './scenarios.ts';
 
+const DOCTOR_PROGRAM = join(import.meta.dirname, '../helpers/crash-doctor.ts');
 const IMPORT_PROGRAM = join(import.meta.dirname, '../helpers/crash-import.ts');
 const CLOCKS = `select archive_at as archives, run_at as due from sessions
   left join jobs on job_key = 'archive-session:' || key where archive_at is not null`;
@@ -33,6 +35,33 @@ for (const when of ['before', 'after'] as const) {
 
     await (await openGateway(t, stateDir)).close();
     assert.deepEqual(query(stateDir, CLOCKS), [clock]);
+  });
+}
+
+for (const when of ['before', 'after'] as const) {
+  it(`[RC2] just ${when} the commit of a rule of the doctor: all of its rows are healed, or none, and the doctor run again heals them`, async (t) => {
+    const stateDir = makeStateDir(t, { config: CRASH_CONFIG });
+    const gateway = await openGateway(t, stateDir);
+    const spawnTwo = callTools(
+      ['sessions_spawn', { task: 'SAY: one' }],
+      ['sessions_spawn', { task: 'SAY: two' }],
+    );
+    await send(gateway.client, `${spawnTwo}\nSAY: ok`);
+    await gateway.settled();
+    await gateway.close();
+    const clocks = query(stateDir, CLOCKS);
+    assert.equal(clocks.length, 2);
+    query(stateDir, "delete from jobs where kind = 'archive-session'");
+
+    const args = ['--state-dir', stateDir, '--when', when];
+    const killed = spawnSync(process.execPath, [DOCTOR_PROGRAM, ...args], { timeout: 60_000 });
+    assert.equal(killed.signal, 'SIGKILL', String(killed.stderr));
+    const left = clocks.map((clock) => (when === 'after' ? clock : { ...clock, due: null }));
+    assert.deepEqual(query(stateDir, CLOCKS), left);
+
+    await examineState({ fix: true, stateDir, env: {} });
+    assert.deepEqual(query(stateDir, CLOCKS), clocks);
+    assert.equal((await examineState({ fix: false, stateDir, env: {} })).outcome, 'clean');
   });
 }
 
