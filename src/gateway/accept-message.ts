@@ -1,6 +1,8 @@
 import type { OperatorCaller } from '../core/caller.ts';
 import type { MethodParams } from '../protocol/methods.ts';
-import type { AcceptMessage, Accepted, RunWaitAnswer, Services } from '../service/services.ts';
+import type { AcceptMessage, Accepted } from '../service/messages/accepted-message.ts';
+import type { RunWaitAnswer } from '../service/runs/run-answers.ts';
+import type { Services } from '../service/services.ts';
 import { MAX_TIMER_MS } from '../util/clock.ts';
 import type { CallContext } from './call-context.ts';
 

@@ -6,7 +6,12 @@ import { worstDelivery } from '../../core/worst-delivery.ts';
 import type { RunState } from '../../protocol/words.ts';
 import type { ExchangeRow, RunRow } from '../../store/rows.ts';
 import type { ReadTx } from '../../store/store.ts';
-import type { AnnounceView, ExchangeSummary, ExchangeTurnView, ExchangeView } from '../services.ts';
+import type {
+  AnnounceView,
+  ExchangeSummary,
+  ExchangeTurnView,
+  ExchangeView,
+} from './exchange-answers.ts';
 
 /** Characters of one text in an answer; `textCut` says when there is more, and chat.history has it. */
 const MAX_SHOWN_TEXT = 4_000;

@@ -27,7 +27,7 @@ import { isChatRoute, routeOf, sendPolicyOf } from '../delivery/outbox.ts';
 import { ensureSession } from '../sessions/session-rows.ts';
 import { tellDropped } from '../runs/tell-dropped.ts';
 import { interruptWaits } from '../runs/wait-in-run.ts';
-import type { AcceptMessage, Accepted } from '../services.ts';
+import type { AcceptMessage, Accepted } from './accepted-message.ts';
 import { queueMessage, type QueuedMessage } from './queue-message.ts';
 import { briefly } from '../../util/briefly.ts';
 

@@ -8,7 +8,7 @@ import type { RunCursor } from '../../store/run-repository.ts';
 import { withoutNull } from '../../util/without-null.ts';
 import type { ServiceContext } from '../context.ts';
 import { openPageCursor, pageCursor } from '../page-cursor.ts';
-import type { RunsPage, RunsQuery, RunView } from '../services.ts';
+import type { RunsPage, RunsQuery, RunView } from './run-answers.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
 import { isNote } from './accept-run.ts';
 import { findRun, noteText } from './find-run.ts';

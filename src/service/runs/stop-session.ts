@@ -4,7 +4,7 @@ import { GatewayError } from '../../protocol/errors.ts';
 import type { SessionsStopAnswer, SessionsStopArgs } from '../../protocol/tools/session-tools.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
 import type { RunServices } from '../context.ts';
-import type { StopByOperator } from '../services.ts';
+import type { StopByOperator } from './run-answers.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
 import { missingTarget, resolveTarget, type TargetResolution } from '../sessions/resolve-target.ts';
 import type { StopTarget } from './collect-stops.ts';

@@ -13,7 +13,7 @@ import type { RunRow } from '../../store/rows.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import type { RunServices } from '../context.ts';
-import type { WaitForRuns } from '../services.ts';
+import type { WaitForRuns } from './run-answers.ts';
 import { lockCaller } from './lock-caller.ts';
 import {
   operatorTargets,

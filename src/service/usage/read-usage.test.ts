@@ -5,7 +5,7 @@ import { createSessionWorld, type SessionWorld } from '../../../test/helpers/ses
 import { costNanosOf } from '../../core/money.ts';
 import type { ModelCallRow } from '../../store/rows.ts';
 import { session } from '../../store/contract/samples.suite.ts';
-import type { UsageAnswer, UsageBy, UsageTotals } from '../services.ts';
+import type { UsageAnswer, UsageBy, UsageTotals } from './usage-answers.ts';
 import { readUsage } from './read-usage.ts';
 import { addUsage, noUsage, toTotals, usageOfCall } from './usage-sums.ts';
 

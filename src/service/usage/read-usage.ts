@@ -4,7 +4,7 @@ import type { ServiceContext } from '../context.ts';
 import { openPageCursor, pageCursor } from '../page-cursor.ts';
 import { findRun } from '../runs/find-run.ts';
 import { unknownRun } from '../runs/wait-for-run.ts';
-import type { UsageAnswer, UsageBy, UsageGroup, UsageQuery } from '../services.ts';
+import type { UsageAnswer, UsageBy, UsageGroup, UsageQuery } from './usage-answers.ts';
 import { formatDay } from '../../util/utc-day.ts';
 import { UsageSums } from './usage-groups.ts';
 import { addUsage, noUsage, toTotals, usageOfCall, usageOfPurged } from './usage-sums.ts';

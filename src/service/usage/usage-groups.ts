@@ -1,5 +1,5 @@
 import { must } from '../../util/assert.ts';
-import type { UsageGroup } from '../services.ts';
+import type { UsageGroup } from './usage-answers.ts';
 import { addUsage, noUsage, toTotals, type UsageSum } from './usage-sums.ts';
 
 /** Sums by name, in the order of the names' code units. */

@@ -3,7 +3,7 @@ import { dayOf, formatDay, parseDay } from '../../util/utc-day.ts';
 import type { SessionRow } from '../../store/rows.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
-import type { UsageAnswer, UsageQuery } from '../services.ts';
+import type { UsageAnswer, UsageQuery } from './usage-answers.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
 import type { UsageWindow } from './walk-usage.ts';
 

@@ -11,7 +11,9 @@ import type { RunClass, SessionState } from '../../protocol/words.ts';
 import { must } from '../../util/assert.ts';
 import type { LaneRow } from '../rows.ts';
 import type { LaneFence, LaneWrites } from '../lane-repository.ts';
-import { defineQuery, keyed, type Query } from './query.ts';
+import { statesOf } from './lane-states.ts';
+import { claimNext, nextReadyAt } from './lane-turns.ts';
+import { defineQuery, type Query } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 import type { Tables } from './tables.ts';
 
@@ -131,67 +133,6 @@ const ADD_RUN = defineQuery((db, p: AddedRun) =>
     ),
 );
 
-const CLAIM_NEXT = defineQuery(
-  (db, p: { runClass: RunClass; owner: string; now: number }, dialect) =>
-    db
-      .updateTable('lanes')
-      .set((eb) => ({ owner: p.owner, epoch: eb('epoch', '+', eb.lit(1)) }))
-      .where(
-        'session_key',
-        '=',
-        dialect.forUpdateSkipLocked(
-          db
-            .selectFrom('lanes')
-            .select('session_key')
-            .where('owner', 'is', null)
-            .where((eb) => eb('pending', '>', eb.lit(0)))
-            .where('head_class', '=', p.runClass)
-            .where('ready_at', '<=', p.now)
-            .orderBy((eb) => eb.parens(eb('current_run_id', 'is', null)))
-            .orderBy('turn_at')
-            .orderBy('ready_at')
-            .orderBy('session_key')
-            .limit(1),
-        ),
-      )
-      .returningAll(),
-);
-
-/** The other waiting lanes of a root that was served take their turn after everybody who waits now. */
-const PASS_TURN = defineQuery(
-  (db, p: { rootKey: string; headClass: RunClass; turnAt: number }, dialect) =>
-    db
-      .updateTable('lanes')
-      .set({ turn_at: p.turnAt })
-      .where(
-        'session_key',
-        'in',
-        dialect.forUpdateSkipLocked(
-          db
-            .selectFrom('lanes')
-            .select('session_key')
-            .where('root_key', '=', p.rootKey)
-            .where('head_class', '=', p.headClass)
-            .where('turn_at', '<', p.turnAt)
-            .where('owner', 'is', null)
-            .where((eb) => eb('pending', '>', eb.lit(0))),
-        ),
-      ),
-);
-
-const NEXT_READY = defineQuery((db, p: { runClass: RunClass; now: number }) =>
-  db
-    .selectFrom('lanes')
-    .select('turn_at')
-    .where('head_class', '=', p.runClass)
-    .where((eb) => eb(eb.parens(eb('current_run_id', 'is', null)), '=', sql.lit(true)))
-    .where('turn_at', '>', p.now)
-    .where('owner', 'is', null)
-    .where((eb) => eb('pending', '>', eb.lit(0)))
-    .orderBy('turn_at')
-    .limit(1),
-);
-
 const SET_CURRENT = defineQuery(
   (db, p: LaneFence & { currentRunId: string; state: SessionState }) =>
     db
@@ -301,21 +242,6 @@ const FREE_ORPHANS = defineQuery((db, p: { owner: string }) =>
     ),
 );
 
-/** Lists are padded to a few sizes, so that there are a few statements and not one per length. */
-const LIST_SIZES = [1, 4, 16, 64, 256];
-const LONGEST_LIST = 256;
-
-const statesQuery = keyed(
-  (size): Query<Record<string, string>, { sessionKey: string; state: SessionState }> =>
-    defineQuery((db, p: Record<string, string>) => {
-      const keys = Array.from({ length: Number(size) }, (_, at) => p[`key${at}`] ?? '');
-      return db
-        .selectFrom('lanes')
-        .select(['session_key', 'state'])
-        .where('session_key', 'in', keys);
-    }),
-);
-
 export class SqlLanes implements LaneWrites {
   readonly #unit: SqlUnit;
   constructor(unit: SqlUnit) {
@@ -326,22 +252,8 @@ export class SqlLanes implements LaneWrites {
     return this.#unit.first(BY_KEY, { sessionKey });
   }
 
-  async states(sessionKeys: readonly string[]): Promise<Map<string, SessionState>> {
-    const states = new Map<string, SessionState>(sessionKeys.map((key) => [key, 'idle']));
-    const keys = [...states.keys()];
-    for (let from = 0; from < keys.length; from += LONGEST_LIST) {
-      const part = keys.slice(from, from + LONGEST_LIST);
-      const size = must(
-        LIST_SIZES.find((length) => length >= part.length),
-        'list size',
-      );
-      const params: Record<string, string> = {};
-      for (let at = 0; at < size; at += 1) params[`key${at}`] = must(part[at] ?? part[0], 'key');
-      for (const lane of await this.#unit.all(statesQuery(String(size)), params)) {
-        states.set(lane.sessionKey, lane.state);
-      }
-    }
-    return states;
+  states(sessionKeys: readonly string[]): Promise<Map<string, SessionState>> {
+    return statesOf(this.#unit, sessionKeys);
   }
 
   async nextSeq(sessionKey: string): Promise<number> {
@@ -353,22 +265,12 @@ export class SqlLanes implements LaneWrites {
     await this.#unit.change(ADD_RUN, { sessionKey, runClass, readyAt, now: this.#unit.now });
   }
 
-  async claimNext(query: { runClass: RunClass; owner: string }): Promise<LaneRow | undefined> {
-    const { now } = this.#unit;
-    const lane = await this.#unit.first(CLAIM_NEXT, { ...query, now });
-    if (lane === undefined) return undefined;
-    // one more than its own, so that roots alternate also within a millisecond
-    const turnAt = Math.max(now, lane.turnAt + 1);
-    await this.#unit.change(PASS_TURN, {
-      rootKey: lane.rootKey,
-      headClass: query.runClass,
-      turnAt,
-    });
-    return lane;
+  claimNext(query: { runClass: RunClass; owner: string }): Promise<LaneRow | undefined> {
+    return claimNext(this.#unit, query);
   }
 
-  async nextReadyAt(runClass: RunClass, now: number): Promise<number | undefined> {
-    return (await this.#unit.first(NEXT_READY, { runClass, now }))?.turnAt;
+  nextReadyAt(runClass: RunClass, now: number): Promise<number | undefined> {
+    return nextReadyAt(this.#unit, { runClass, now });
   }
 
   hold(sessionKey: string): Promise<LaneRow | undefined> {
