@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { textOf } from '../src/protocol/message.ts';
-import type { SessionRow } from '../src/store/rows.ts';
+import type { SessionRow } from '../src/store/session-repository.ts';
 import { call, keysOf, startWorld, type TestWorld } from './helpers/test-world.ts';
 
 type Json = Record<string, unknown>;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { textOf } from '../src/protocol/message.ts';
-import type { DeliveryRow } from '../src/store/rows.ts';
+import type { DeliveryRow } from '../src/store/delivery-repository.ts';
 import type { Store } from '../src/store/store.ts';
 import { call, startWorld, usersOf, type TestWorld } from './helpers/test-world.ts';
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { Message } from '../src/protocol/message.ts';
 import { textOf } from '../src/protocol/message.ts';
 import { QUEUE_DROPS, QUEUE_MODES } from '../src/protocol/words.ts';
-import type { RunRow } from '../src/store/rows.ts';
+import type { RunRow } from '../src/store/run-repository.ts';
 import { call, startWorld, usersOf, type TestWorld } from './helpers/test-world.ts';
 
 type Json = Record<string, unknown>;

@@ -2,7 +2,7 @@
 import type { AgentRuntime, AgentTool } from '../agent/runtime.ts';
 import type { ChannelAdapter } from '../channels/channel.ts';
 import type { Config } from '../protocol/options/config.ts';
-import type { SessionRow } from '../store/rows.ts';
+import type { SessionRow } from '../store/session-repository.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';

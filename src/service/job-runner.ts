@@ -1,6 +1,6 @@
 /** Runs due jobs: short, idempotent steps that end their own row in the transaction of their effect. */
 import type { JobHandler, JobRunner } from '../store/jobs.ts';
-import type { JobRow } from '../store/rows.ts';
+import type { JobRow } from '../store/follow-up-repository.ts';
 import type { Store } from '../store/store.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { type Clock, MAX_TIMER_MS } from '../util/clock.ts';

@@ -1,8 +1,8 @@
 /** `audit.list`: who changed what by hand, for the operator. */
 import type { Config } from '../protocol/options/config.ts';
 import { parseStoredObject } from '../core/stored-message.ts';
-import type { AuditRow } from '../store/rows.ts';
-import type { AuditScope } from '../store/care-repository.ts';
+import type { AuditRow } from '../store/audit-repository.ts';
+import type { AuditScope } from '../store/audit-repository.ts';
 import type { ReadTx } from '../store/store.ts';
 import { withoutNull } from '../util/without-null.ts';
 import type { ServiceContext } from './context.ts';

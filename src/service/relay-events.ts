@@ -4,7 +4,7 @@
  * changed sessions. Text that streams stays where the run is.
  */
 import { isOutcome } from '../core/run-state.ts';
-import type { RunRow } from '../store/rows.ts';
+import type { RunRow } from '../store/run-repository.ts';
 import type { StoreSignal } from '../store/store.ts';
 import type { RunContext } from './context.ts';
 import { offerToOwnClients } from './delivery/hand-over.ts';

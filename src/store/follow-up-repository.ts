@@ -1,5 +1,67 @@
-/** Reading and writing what follows from runs: exchanges, spawns, deliveries, jobs. */
-import type { DeliveryRow, ExchangeRow, JobRow, SpawnRow } from './rows.ts';
+/** The rows of what follows from runs: exchanges, spawns and jobs, and what reads and writes them. */
+import type {
+  AnnounceMode,
+  ExchangeEndReason,
+  ExchangeState,
+  NoAnnounceReason,
+} from '../protocol/words.ts';
+
+/** An agent-to-agent loop after a `sessions_send` (A10). */
+export interface ExchangeRow {
+  /** is the runId of the primary run */
+  exchangeId: string;
+  requesterKey: string;
+  targetKey: string;
+  /** the run that sent; round 2 waits for its end */
+  requesterRunId: string;
+  rootRunId: string;
+  hops: number;
+  state: ExchangeState;
+  maxTurns: number;
+  /** reply-back turns done */
+  turns: number;
+  requestText: string;
+  firstReply: string | null;
+  latestReply: string | null;
+  endReason: ExchangeEndReason | null;
+  /** what went wrong, for `error` */
+  endDetail: string | null;
+  /** why there is no announce turn, null = there is one, or it is not decided yet */
+  noAnnounce: NoAnnounceReason | null;
+  createdAt: number;
+  endedAt: number | null;
+}
+
+/** A child session and what its requester is owed (A16, A18). */
+export interface SpawnRow {
+  childKey: string;
+  /** the child's first run */
+  runId: string;
+  requesterKey: string;
+  requesterRunId: string | null;
+  task: string;
+  label: string | null;
+  cleanup: 'keep' | 'delete';
+  announceMode: AnnounceMode;
+  archiveAfterMinutes: number;
+  /** `Route` as JSON captured at spawn, null = none */
+  routeJson: string | null;
+  state: 'running' | 'announcing' | 'settled';
+  createdAt: number;
+  settledAt: number | null;
+}
+
+/** Due work: short, idempotent, fenced by domain rows; never runs a turn. */
+export interface JobRow {
+  jobId: number;
+  /** unique among open jobs; a second add with the same key replaces runAt and payload */
+  jobKey: string;
+  kind: string;
+  payloadJson: string;
+  runAt: number;
+  attempts: number;
+  lastError: string | null;
+}
 
 /** A page position in newest-first order. */
 export interface ExchangeCursor {
@@ -39,71 +101,6 @@ export interface SpawnReads {
 export interface SpawnWrites extends SpawnReads {
   insert(row: SpawnRow): Promise<void>;
   update(childKey: string, patch: Partial<Omit<SpawnRow, 'childKey'>>): Promise<void>;
-}
-
-/** A page position in newest-first order. */
-export interface DeliveryCursor {
-  createdAt: number;
-  deliveryId: string;
-}
-
-export interface DeliveryReads {
-  get(deliveryId: string): Promise<DeliveryRow | undefined>;
-  /** Deliveries in this state, oldest first. */
-  byState(state: DeliveryRow['state'], limit: number): Promise<DeliveryRow[]>;
-  ofSession(sessionKey: string, limit: number): Promise<DeliveryRow[]>;
-  /** Whether parts for the chat of this session are queued or under way. */
-  hasOpen(sessionKey: string): Promise<boolean>;
-  /** The parts of a text, in order. */
-  ofText(textKey: string): Promise<DeliveryRow[]>;
-  /** The oldest part of a route that is queued or under way: the one to go next. */
-  headOfRoute(routeKey: string): Promise<DeliveryRow | undefined>;
-  /** True while the gateway of this boot id is among those of the store; where there is one gateway, no other is. */
-  senderLives(sender: string): Promise<boolean>;
-  /** The newest part of a route, in whatever state. */
-  lastOfRoute(routeKey: string): Promise<DeliveryRow | undefined>;
-  /** Deliveries in one state strictly after `cursor`, newest first; `retrying` = queued and tried before. */
-  pageOfState(query: {
-    state: DeliveryRow['state'] | 'retrying';
-    cursor: DeliveryCursor | undefined;
-    limit: number;
-  }): Promise<DeliveryRow[]>;
-  /** The same of one session, in whatever state. */
-  pageOfSession(query: {
-    sessionKey: string;
-    cursor: DeliveryCursor | undefined;
-    limit: number;
-  }): Promise<DeliveryRow[]>;
-  /** Parts with a place in a route strictly before `beforeSeq`, the newest first. */
-  pageOfRoute(query: {
-    routeKey: string;
-    beforeSeq: number | undefined;
-    limit: number;
-  }): Promise<DeliveryRow[]>;
-}
-
-export interface DeliveryWrites extends DeliveryReads {
-  /** Adds the row; returns false and changes nothing when its idempotency key is already there. */
-  insert(row: DeliveryRow): Promise<boolean>;
-  update(
-    deliveryId: string,
-    patch: Partial<
-      Pick<
-        DeliveryRow,
-        | 'state'
-        | 'reason'
-        | 'attempts'
-        | 'handovers'
-        | 'sender'
-        | 'sendingAt'
-        | 'unclearSince'
-        | 'nextAttemptAt'
-        | 'messageId'
-        | 'sentAt'
-        | 'updatedAt'
-      >
-    >,
-  ): Promise<void>;
 }
 
 export interface JobReads {

@@ -1,6 +1,44 @@
-/** Reading and writing lanes: the order of a session and its one owner. */
+/** The rows of lanes and of the gateways that own them, and what reads and writes them. */
 import type { RunClass, SessionState } from '../protocol/words.ts';
-import type { LaneRow } from './rows.ts';
+
+/** A gateway that is alive, where several share one database. */
+export interface GatewayRow {
+  /** boot id, as the owner of lanes */
+  id: string;
+  /** advisory lock that its session holds while it lives */
+  lockKey: number;
+  /** who has its jobs locked */
+  workerId: string | null;
+  heartbeatAt: number;
+  /** dead from then on */
+  leaseUntil: number;
+}
+
+/** One lane per session key: strict order, one owner. */
+export interface LaneRow {
+  sessionKey: string;
+  /** boot id of the owner, null = free */
+  owner: string | null;
+  /** grows at each claim; fences older owners */
+  epoch: number;
+  /** seq of the next input */
+  nextSeq: number;
+  /** unfinished runs */
+  pending: number;
+  /** class of the run to go next */
+  headClass: RunClass | null;
+  /** run that is claimed, null = none */
+  currentRunId: string | null;
+  state: SessionState;
+  /** since when its head waits; in the future while collected messages wait for quiet */
+  readyAt: number;
+  /** the topmost session above this one: lanes of one root take turns with others */
+  rootKey: string;
+  /** its place in the order of claims: `readyAt`, or when its root was served since */
+  turnAt: number;
+  /** until when collected messages wait for more of them */
+  quietUntil: number;
+}
 
 export interface LaneReads {
   get(sessionKey: string): Promise<LaneRow | undefined>;

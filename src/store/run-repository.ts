@@ -1,36 +1,102 @@
-/** Reading and writing accepted messages and runs, with their tool calls, waits and usage. */
-import type { RunState } from '../protocol/words.ts';
-import type {
-  InputKind,
-  InputRow,
-  ModelCallRow,
-  RunRow,
-  ToolCallRow,
-  UsageDayRow,
-  WaitRow,
-} from './rows.ts';
+/** The rows of runs, of their tool calls and waits, and what reads and writes them. */
+import type { QueueMode, RunClass, RunState } from '../protocol/words.ts';
 
-export interface InputReads {
-  get(inputId: string): Promise<InputRow | undefined>;
-  findByIdempotencyKey(scope: string, key: string): Promise<InputRow | undefined>;
-  /** Inputs not yet in a transcript, in lane order. */
-  pending(sessionKey: string, limit: number): Promise<InputRow[]>;
-  /** The oldest of one kind that is not yet in a transcript. */
-  firstPending(sessionKey: string, kind: InputKind): Promise<InputRow | undefined>;
-  /** Routed messages under a root (kinds `inter_session`, `note` and `exchange`). */
-  countUnderRoot(rootRunId: string): Promise<number>;
-  /** Primary messages from one session to another under a root. */
-  countEdge(rootRunId: string, sourceKey: string, targetKey: string): Promise<number>;
+export type RunPurpose =
+  | 'message'
+  | 'exchange_turn'
+  | 'exchange_announce'
+  | 'task'
+  | 'spawn_announce'
+  /** the requester passes a child's result on */
+  | 'spawn_relay';
+
+/** One agent turn and its outcome. */
+export interface RunRow {
+  /** the id of its first input */
+  runId: string;
+  sessionKey: string;
+  /** window it writes to, null until claimed */
+  sessionId: string | null;
+  /** order in the lane; below 0: ahead of all that waits, the newest first (an interrupt) */
+  seq: number;
+  state: RunState;
+  runClass: RunClass;
+  purpose: RunPurpose;
+  exchangeId: string | null;
+  /** child key of the spawn this run belongs to */
+  spawnKey: string | null;
+  rootRunId: string;
+  hops: number;
+  /** the run whose tool call or outcome caused this one */
+  parentRunId: string | null;
+  /** the reply goes to a chat */
+  deliver: boolean;
+  /** `Route` as JSON where the reply goes, null = the session's last route */
+  routeJson: string | null;
+  /** `RunOptions` as JSON: overrides of this run alone */
+  optionsJson: string | null;
+  acceptedAt: number;
+  startedAt: number | null;
+  endedAt: number | null;
+  /** wall time limit from claim, 0 = none */
+  timeoutMs: number;
+  deadlineAt: number | null;
+  /** interrupted attempts since the transcript last advanced */
+  attempts: number;
+  /** visible reply, null until ended */
+  reply: string | null;
+  error: string | null;
+  model: string | null;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  /** US dollars, null = unpriced or unknown */
+  costUsd: number | null;
+  /** false when no model call reported usage */
+  usageKnown: boolean;
+  /** the run whose turn took this message in, and whose outcome it has (A12) */
+  mergedInto: string | null;
+  /** who stopped it: `operator` or a session key; set before it ends, and then it ends `aborted` */
+  stoppedBy: string | null;
+  /** names the call that stopped it (A13), null = the call had no key */
+  stopKey: string | null;
+  /** what this message may do to the turns around it, null = it has a turn of its own (B12) */
+  queueMode: Exclude<QueueMode, 'queue'> | null;
+  /** its texts are gone; it is kept for the key of its message, and in no list */
+  purgedAt: number | null;
 }
 
-export interface InputWrites extends InputReads {
-  insert(row: InputRow): Promise<void>;
-  /** `runId`: whose turn took it in; null: it entered a transcript that no turn will take it into. */
-  markAppended(inputId: string, runId: string | null, at: number): Promise<void>;
-  /** Its run ended before it began: it never enters a transcript. */
-  markDropped(inputId: string): Promise<void>;
-  /** Changes the text of an input that is not in a transcript yet. */
-  rewrite(inputId: string, text: string): Promise<void>;
+export interface ToolCallRow {
+  runId: string;
+  /** position of the assistant message among the run's assistant messages, from 0 */
+  position: number;
+  /** index of the call in that message, from 0 */
+  callIndex: number;
+  callId: string;
+  name: string;
+  argsJson: string;
+  state: 'planned' | 'started' | 'finished';
+  /** `ToolResultMessage` as JSON once finished */
+  resultJson: string | null;
+  startedAt: number | null;
+  finishedAt: number | null;
+}
+
+/** A run that waits for another run; a call that waits for several has one row for each. */
+export interface WaitRow {
+  /** stable name of the waiting call: `<runId>:<position>:<callIndex>`, then `:<n>` from its second target on */
+  waitId: string;
+  waiterRunId: string;
+  waiterKey: string;
+  targetRunId: string;
+  targetKey: string;
+  deadlineAt: number;
+  state: 'open' | 'done' | 'timeout' | 'interrupted';
+  /** the person's message that ended it */
+  interruptedBy: string | null;
+  createdAt: number;
+  endedAt: number | null;
 }
 
 /** A page position in newest-first order. */
@@ -95,34 +161,6 @@ export interface ToolCallId {
   runId: string;
   position: number;
   callIndex: number;
-}
-
-/** Whose usage a walk sees, and in which order. */
-export type UsageScope =
-  /** by day, then by session */
-  | { type: 'everything'; order: 'day' }
-  /** by session, then by day */
-  | { type: 'everything'; order: 'session' }
-  | { type: 'session'; sessionKey: string }
-  /** the root and all that was spawned below it, by session, then by day */
-  | { type: 'root'; rootKey: string };
-
-/** A place in a walk: `model` '' comes before all models of a day, `sessionKey` '' before all sessions. */
-export type UsagePlace = Pick<UsageDayRow, 'sessionKey' | 'day' | 'model'>;
-
-export interface UsageReads {
-  /** The model calls of a run, in order. */
-  callsOf(runId: string): Promise<ModelCallRow[]>;
-  /** Rows of the scope strictly after this place, in its order, at most `limit`. One index search. */
-  page(query: { scope: UsageScope; after: UsagePlace; limit: number }): Promise<UsageDayRow[]>;
-}
-
-export interface UsageWrites extends UsageReads {
-  /** Adds a call after those that its run has made, and adds it to the sums of its session and day. */
-  book(
-    call: Omit<ModelCallRow, 'position'>,
-    of: Pick<UsageDayRow, 'sessionKey' | 'agentId' | 'rootKey'>,
-  ): Promise<void>;
 }
 
 export interface WaitReads {

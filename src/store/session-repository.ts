@@ -1,5 +1,89 @@
-/** Reading and writing sessions and the windows of their keys. */
-import type { SessionChat, SessionRow, WindowRow } from './rows.ts';
+/** The rows of sessions and of the windows of their keys, and what reads and writes them. */
+import type {
+  ChatType,
+  QueueDrop,
+  QueueMode,
+  SendPolicyAction,
+  SessionKind,
+  ThinkingLevel,
+} from '../protocol/words.ts';
+
+/** The address of a chat, as the last route of a session names it. */
+export interface SessionChat {
+  channel: string;
+  to: string;
+  accountId: string | null;
+  threadId: string | null;
+}
+
+/** One session key and what is known about it. */
+export interface SessionRow {
+  /** canonical key */
+  key: string;
+  agentId: string;
+  kind: SessionKind;
+  /** the window the key points at now */
+  sessionId: string;
+  chatType: ChatType | null;
+  /** channel recorded at creation (groups), else null */
+  channel: string | null;
+  label: string | null;
+  displayName: string | null;
+  /** model override `provider/id`, null = the agent's */
+  model: string | null;
+  thinkingLevel: ThinkingLevel | null;
+  verboseLevel: string | null;
+  reasoningLevel: string | null;
+  elevatedLevel: string | null;
+  /** `provider/id` of the last model call */
+  lastModel: string | null;
+  inputTokens: number;
+  outputTokens: number;
+  /** context size after the last model call, null = unknown */
+  totalTokens: number | null;
+  systemSent: boolean;
+  abortedLastRun: boolean;
+  sendPolicy: SendPolicyAction | null;
+  /** override of `messages.queue.mode`, null = by configuration */
+  queueMode: QueueMode | null;
+  /** override of `messages.queue.debounceMs` */
+  queueDebounceMs: number | null;
+  /** override of `messages.queue.cap` */
+  queueCap: number | null;
+  /** override of `messages.queue.drop` */
+  queueDrop: QueueDrop | null;
+  lastChannel: string | null;
+  lastTo: string | null;
+  lastAccountId: string | null;
+  lastThreadId: string | null;
+  /** the session that spawned this one; write-once */
+  spawnedBy: string | null;
+  /** the topmost ancestor, itself when not spawned; write-once */
+  rootKey: string;
+  spawnDepth: number;
+  createdAt: number;
+  updatedAt: number;
+  /** when it is archived, null = no clock runs */
+  archiveAt: number | null;
+  archivedAt: number | null;
+  /** hidden from every tool since then; what is deleted is archived too */
+  deletedAt: number | null;
+}
+
+/** One transcript: every sessionId a key has had. */
+export interface WindowRow {
+  sessionId: string;
+  sessionKey: string;
+  startedAt: number;
+  endedAt: number | null;
+  /** seq of the next entry, from 1 */
+  nextSeq: number;
+  lastEntryId: string | null;
+  /** hidden from every tool since then; the operator reads it until it is purged */
+  deletedAt: number | null;
+  /** hidden from everybody since then, its rows go step by step */
+  purgeAt: number | null;
+}
 
 /** A page position in newest-first order. */
 export interface SessionCursor {

@@ -4,21 +4,22 @@
  * Reads see only what is committed. A write is a *unit of work*: it is named, runs in one
  * transaction, has no side effects and awaits nothing but its `tx`, because it may run again
  * (group replay, deadlock, serialisation error). Signals of a unit are sent after its commit.
+ *
+ * Each `*-repository.ts` has the rows of a few tables, one interface per table, beside what reads and
+ * writes them. Times are epoch milliseconds; JSON columns are text, and named `...Json`.
  */
 import type { Clock } from '../util/clock.ts';
 import type { JobHandler, JobRunner } from './jobs.ts';
+import type { AuditReads, AuditWrites } from './audit-repository.ts';
+import type { PurgeWrites } from './purge-repository.ts';
 import type {
-  AuditReads,
-  AuditWrites,
   DeviceReads,
   DeviceWrites,
   PairingReads,
   PairingWrites,
-  PurgeWrites,
-} from './care-repository.ts';
+} from './device-repository.ts';
+import type { DeliveryReads, DeliveryWrites } from './delivery-repository.ts';
 import type {
-  DeliveryReads,
-  DeliveryWrites,
   ExchangeReads,
   ExchangeWrites,
   JobReads,
@@ -27,18 +28,16 @@ import type {
   SpawnWrites,
 } from './follow-up-repository.ts';
 import type { LaneReads, LaneWrites } from './lane-repository.ts';
+import type { InputReads, InputWrites } from './input-repository.ts';
 import type {
-  InputReads,
-  InputWrites,
   RunReads,
   RunWrites,
   ToolCallReads,
   ToolCallWrites,
-  UsageReads,
-  UsageWrites,
   WaitReads,
   WaitWrites,
 } from './run-repository.ts';
+import type { UsageReads, UsageWrites } from './usage-repository.ts';
 import type {
   SessionReads,
   SessionWrites,

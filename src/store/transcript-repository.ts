@@ -1,6 +1,21 @@
-/** Reading and writing the lines of transcripts, and finding them by their words. */
+/** The rows of transcripts, and what reads, writes and finds them. */
 import type { SearchUnit } from '../core/search-query.ts';
-import type { EntryRow } from './rows.ts';
+
+/** One line of a window; append only. */
+export interface EntryRow {
+  sessionId: string;
+  seq: number;
+  entryId: string;
+  parentId: string | null;
+  /** `message`, `compaction`, `model_change`, … */
+  type: string;
+  /** role of a `message`, else null */
+  role: 'user' | 'assistant' | 'toolResult' | null;
+  runId: string | null;
+  /** for `message`: the message itself; else the whole entry */
+  json: string;
+  createdAt: number;
+}
 
 export interface EntryReads {
   /** The newest `limit` messages before `beforeSeq`, in append order. Filter first, then limit (BR-133). */

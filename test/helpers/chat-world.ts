@@ -1,7 +1,7 @@
 /** A whole gateway with a test chat behind the channels `keyed`, `readable` and `plain`. */
 import type { TestContext } from 'node:test';
 import type { InboundAnswer, InboundMessage, ReceiveMessage } from '../../src/channels/channel.ts';
-import type { DeliveryRow } from '../../src/store/rows.ts';
+import type { DeliveryRow } from '../../src/store/delivery-repository.ts';
 import { must } from '../../src/util/assert.ts';
 import { startTestChat, type TestChat } from './test-chat.ts';
 import { type TestChannelOptions, testChatAdapters } from './test-chat-adapters.ts';

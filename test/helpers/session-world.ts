@@ -11,7 +11,7 @@ import type { ConfigInput } from '../../src/protocol/options/config.ts';
 import type { ServiceContext } from '../../src/service/context.ts';
 import { createRunEvents } from '../../src/service/run-events.ts';
 import { newSessionRow } from '../../src/service/sessions/session-rows.ts';
-import type { SessionRow } from '../../src/store/rows.ts';
+import type { SessionRow } from '../../src/store/session-repository.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { silentLogger } from '../../src/util/logger.ts';
 

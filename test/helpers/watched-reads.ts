@@ -1,5 +1,6 @@
 /** A store that keeps how much each query of its reads answered with. */
-import type { EntryRow, SessionRow } from '../../src/store/rows.ts';
+import type { EntryRow } from '../../src/store/transcript-repository.ts';
+import type { SessionRow } from '../../src/store/session-repository.ts';
 import type { ReadTx, Store } from '../../src/store/store.ts';
 
 export interface WatchedReads {

@@ -1,4 +1,4 @@
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { isNote } from '../runs/accept-run.ts';
 import { appendInput } from '../runs/append-input.ts';

@@ -2,7 +2,8 @@
  * The clock of a sub-agent session (A21). It starts when the child has been announced, and anew at
  * the end of each further run; `sessions.archive_at` has the time, a job per session acts on it.
  */
-import type { SessionRow, SpawnRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
+import type { SpawnRow } from '../../store/follow-up-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 
 const MINUTE_MS = 60_000;

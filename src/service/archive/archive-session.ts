@@ -1,6 +1,6 @@
 /** The job `archive-session`: a session whose time has come leaves the lists, or every tool (A21). */
 import type { ServiceContext } from '../context.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { armArchiveJob, archiveJobKey } from './archive-clock.ts';
 import { appendNotes } from './append-notes.ts';

@@ -4,7 +4,7 @@ import { operatorName } from '../../core/caller.ts';
 import { parseKey } from '../../core/keys.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import { audit } from '../audit.ts';

@@ -1,6 +1,6 @@
 import { moveExchange } from '../../core/exchange.ts';
 import { isOutcome } from '../../core/run-state.ts';
-import type { ExchangeRow } from '../../store/rows.ts';
+import type { ExchangeRow } from '../../store/follow-up-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { applyMove } from '../exchange/apply-move.ts';
 

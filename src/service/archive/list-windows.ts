@@ -1,5 +1,5 @@
 /** `sessions.windows`: every transcript that a key has had, for the operator (A21). */
-import type { WindowRow } from '../../store/rows.ts';
+import type { WindowRow } from '../../store/session-repository.ts';
 import type { ServiceContext } from '../context.ts';
 import { openPageCursor, pageCursor } from '../page-cursor.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';

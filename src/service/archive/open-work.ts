@@ -1,4 +1,4 @@
-import type { WindowRow } from '../../store/rows.ts';
+import type { WindowRow } from '../../store/session-repository.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
 
 /**

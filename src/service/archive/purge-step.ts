@@ -1,7 +1,7 @@
 /** One step of purging a transcript: a bounded number of rows, in an order that a crash can cut anywhere. */
 import { isOutcome } from '../../core/run-state.ts';
-import type { WindowRow } from '../../store/rows.ts';
-import type { PurgedRun, PurgeRange } from '../../store/care-repository.ts';
+import type { WindowRow } from '../../store/session-repository.ts';
+import type { PurgedRun, PurgeRange } from '../../store/purge-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 
 /** Rows of one kind that one step takes. */

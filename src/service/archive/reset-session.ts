@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { type OperatorCaller, operatorName } from '../../core/caller.ts';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { RunRow, SessionRow } from '../../store/rows.ts';
+import type { RunRow } from '../../store/run-repository.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { audit } from '../audit.ts';
 import type { RunServices } from '../context.ts';

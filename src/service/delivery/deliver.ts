@@ -7,7 +7,7 @@ import {
   nextDelivery,
 } from '../../core/delivery-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { DeliveryRow } from '../../store/rows.ts';
+import type { DeliveryRow } from '../../store/delivery-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import { backoffMs } from '../../util/backoff.ts';

@@ -3,7 +3,7 @@ import { type OperatorCaller, operatorName } from '../../core/caller.ts';
 import { nextDelivery } from '../../core/delivery-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { DeliveryState } from '../../protocol/words.ts';
-import type { DeliveryRow } from '../../store/rows.ts';
+import type { DeliveryRow } from '../../store/delivery-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { audit } from '../audit.ts';
 import type { RunContext } from '../context.ts';

@@ -1,7 +1,7 @@
 /** The one place where a channel is called with a text. */
 import type { ChannelAdapter, OutgoingPart } from '../../channels/channel.ts';
 import type { ChannelTraits, DeliveryEvent } from '../../core/delivery-state.ts';
-import type { DeliveryRow } from '../../store/rows.ts';
+import type { DeliveryRow } from '../../store/delivery-repository.ts';
 import type { RunContext } from '../context.ts';
 import { type CallEnd, callLimitOf, type ChannelCalls, REASON_MAX } from './channel-calls.ts';
 

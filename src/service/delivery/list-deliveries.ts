@@ -1,7 +1,7 @@
 /** `deliveries.list`: what is stuck on its way to a chat, or all that one session or chat was to get. */
 import type { CursorPosition } from '../../core/session-cursor.ts';
 import type { DeliveryState } from '../../protocol/words.ts';
-import type { DeliveryRow } from '../../store/rows.ts';
+import type { DeliveryRow } from '../../store/delivery-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import { withoutNull } from '../../util/without-null.ts';
 import type { ServiceContext } from '../context.ts';

@@ -5,7 +5,7 @@
  * likely there.
  */
 import { type ChannelTraits, nextDelivery } from '../../core/delivery-state.ts';
-import type { DeliveryRow } from '../../store/rows.ts';
+import type { DeliveryRow } from '../../store/delivery-repository.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
 
 /** Adds or moves the job that hands over the oldest open part of a chat. */

@@ -3,7 +3,7 @@ import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../protocol/errors.ts';
 import { grantScopes } from '../../protocol/scopes.ts';
 import type { OperatorScope } from '../../protocol/scopes.ts';
-import type { DeviceRow, PairingRow } from '../../store/rows.ts';
+import type { DeviceRow, PairingRow } from '../../store/device-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { audit } from '../audit.ts';
 import type { ServiceContext } from '../context.ts';

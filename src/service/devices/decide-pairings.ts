@@ -3,7 +3,7 @@ import type { OperatorCaller } from '../../core/caller.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import { expandScopes } from '../../protocol/scopes.ts';
 import type { OperatorScope } from '../../protocol/scopes.ts';
-import type { PairingRow } from '../../store/rows.ts';
+import type { PairingRow } from '../../store/device-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { actorOf, audit } from '../audit.ts';
 import type { ServiceContext } from '../context.ts';

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expandScopes } from '../../protocol/scopes.ts';
 import type { OperatorScope } from '../../protocol/scopes.ts';
-import type { DeviceRow, PairingRow } from '../../store/rows.ts';
+import type { DeviceRow, PairingRow } from '../../store/device-repository.ts';
 import type { DeviceView, PairingView } from './device-views.ts';
 
 /** Returns a token that nobody can guess, and the hash that is stored of it. */

@@ -1,7 +1,7 @@
 /** The devices that were let in: list, revoke, give a new token. */
 import type { OperatorCaller } from '../../core/caller.ts';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { DeviceRow } from '../../store/rows.ts';
+import type { DeviceRow } from '../../store/device-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { actorOf, audit } from '../audit.ts';
 import type { ServiceContext } from '../context.ts';

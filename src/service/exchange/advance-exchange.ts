@@ -4,7 +4,7 @@ import { announceRunId, turnRunId } from '../../core/exchange-runs.ts';
 import { EXCHANGE_ANNOUNCE_TEXT } from '../../core/prompts.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import type { Provenance } from '../../protocol/message.ts';
-import type { ExchangeRow } from '../../store/rows.ts';
+import type { ExchangeRow } from '../../store/follow-up-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import { acceptRun } from '../runs/accept-run.ts';

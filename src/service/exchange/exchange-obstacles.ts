@@ -4,7 +4,7 @@ import { findAgent } from '../../core/agents.ts';
 import { nextSpeaker, type TurnObstacle } from '../../core/exchange.ts';
 import { loopRefusal } from '../../core/loops.ts';
 import type { NoAnnounceReason } from '../../protocol/words.ts';
-import type { ExchangeRow } from '../../store/rows.ts';
+import type { ExchangeRow } from '../../store/follow-up-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { RunContext } from '../context.ts';
 import { isChatRoute, routeOf } from '../delivery/outbox.ts';

@@ -4,7 +4,8 @@ import { announceRunId, turnRunId } from '../../core/exchange-runs.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import { worstDelivery } from '../../core/worst-delivery.ts';
 import type { RunState } from '../../protocol/words.ts';
-import type { ExchangeRow, RunRow } from '../../store/rows.ts';
+import type { ExchangeRow } from '../../store/follow-up-repository.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type {
   AnnounceView,

@@ -2,7 +2,7 @@
 import { type ExchangeEvent, moveExchange } from '../../core/exchange.ts';
 import { partOf } from '../../core/exchange-runs.ts';
 import { isOutcome } from '../../core/run-state.ts';
-import type { RunRow } from '../../store/rows.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import { addAdvanceJob, applyMove } from './apply-move.ts';

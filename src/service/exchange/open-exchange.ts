@@ -2,7 +2,8 @@
 import { findAgent } from '../../core/agents.ts';
 import type { SessionCaller } from '../../core/caller.ts';
 import type { SessionsSendArgs } from '../../protocol/tools/session-tools.ts';
-import type { RunRow, SessionRow } from '../../store/rows.ts';
+import type { RunRow } from '../../store/run-repository.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { RunServices } from '../context.ts';
 import { noRuntimeText } from './exchange-obstacles.ts';

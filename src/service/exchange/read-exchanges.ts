@@ -1,6 +1,6 @@
 /** `exchanges.get` and `exchanges.list`: what agents said to each other, for the operator (A10). */
 import { GatewayError } from '../../protocol/errors.ts';
-import type { ExchangeRow } from '../../store/rows.ts';
+import type { ExchangeRow } from '../../store/follow-up-repository.ts';
 import type { ExchangeCursor } from '../../store/follow-up-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';

@@ -6,7 +6,8 @@
 import { moveExchange } from '../../core/exchange.ts';
 import { currentRunId } from '../../core/exchange-runs.ts';
 import { moveRun } from '../../core/run-state.ts';
-import type { ExchangeRow, RunRow } from '../../store/rows.ts';
+import type { ExchangeRow } from '../../store/follow-up-repository.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { applyMove } from './apply-move.ts';
 

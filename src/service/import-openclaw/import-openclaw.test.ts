@@ -16,7 +16,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { channelOf } from '../../core/keys.ts';
 import { defaultConfig } from '../../protocol/options/config.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import { openSqliteStore } from '../../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../store/store.ts';
 import { silentLogger } from '../../util/logger.ts';

@@ -1,6 +1,6 @@
 /** `subagents/runs.json`: who spawned which session for what. */
 import { canonicalKey, parseKey } from '../../core/keys.ts';
-import type { SpawnRow } from '../../store/rows.ts';
+import type { SpawnRow } from '../../store/follow-up-repository.ts';
 import type { Route } from '../../protocol/words.ts';
 import type { LeftItem } from './import-report.ts';
 import type { KeyRules } from './source-session.ts';

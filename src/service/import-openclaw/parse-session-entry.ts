@@ -2,7 +2,7 @@
 import { isUuid } from '../../core/keys.ts';
 import { toChatType } from '../../core/send-policy.ts';
 import { QUEUE_DROPS, QUEUE_MODES, THINKING_LEVELS } from '../../protocol/words.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import { asRecord } from './source-files.ts';
 
 /** The columns that an entry decides. */

@@ -1,6 +1,6 @@
 /** Puts one imported session into the store: its row, its lineage and its whole transcript, or nothing. */
 import { kindOf, parseKey } from '../../core/keys.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { Store, WriteTx } from '../../store/store.ts';
 import type { TranscriptEntry } from './parse-transcript.ts';
 import type { SourceSession } from './source-session.ts';

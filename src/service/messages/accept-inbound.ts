@@ -8,7 +8,7 @@ import { closureOf } from '../../core/access.ts';
 import { chatKeyOf } from '../../core/chat-key.ts';
 import { queueSettings } from '../../core/queue-settings.ts';
 import type { Route } from '../../protocol/words.ts';
-import type { RunRow } from '../../store/rows.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { RunContext } from '../context.ts';
 import { acceptRun, contentHashOf, findAccepted, type IdempotencyKey } from '../runs/accept-run.ts';

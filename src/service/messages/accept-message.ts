@@ -10,7 +10,8 @@ import { SEND_BLOCKED_TEXT } from '../../core/send-policy.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Route } from '../../protocol/words.ts';
-import type { RunRow, SessionRow } from '../../store/rows.ts';
+import type { RunRow } from '../../store/run-repository.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import {

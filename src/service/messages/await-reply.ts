@@ -1,7 +1,7 @@
 import type { SessionCaller } from '../../core/caller.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import type { SessionsSendAnswer } from '../../protocol/tools/session-tools.ts';
-import type { RunRow } from '../../store/rows.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import { must } from '../../util/assert.ts';
 import type { RunServices } from '../context.ts';
 import { answerOf, awaitRuns } from '../runs/wait-for-run.ts';

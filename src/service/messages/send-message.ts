@@ -6,7 +6,9 @@ import { SEND_BLOCKED_TEXT } from '../../core/send-policy.ts';
 import { ERROR_CODES, toGatewayError } from '../../protocol/errors.ts';
 import type { Provenance } from '../../protocol/message.ts';
 import type { SessionsSendAnswer, SessionsSendArgs } from '../../protocol/tools/session-tools.ts';
-import type { InputRow, RunRow, SessionRow } from '../../store/rows.ts';
+import type { InputRow } from '../../store/input-repository.ts';
+import type { RunRow } from '../../store/run-repository.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import {
   acceptNote,

@@ -4,7 +4,7 @@
  */
 import { workspaceOf } from '../../core/agents.ts';
 import { isOutcome } from '../../core/run-state.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import { transcriptPathOf } from '../sessions/session-row-view.ts';

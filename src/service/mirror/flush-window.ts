@@ -1,6 +1,7 @@
 /** Bringing one transcript file up to what is committed. The database decides; the file is made from it. */
 import type { FileHandle } from 'node:fs/promises';
-import type { EntryRow, WindowRow } from '../../store/rows.ts';
+import type { EntryRow } from '../../store/transcript-repository.ts';
+import type { WindowRow } from '../../store/session-repository.ts';
 import type { Store } from '../../store/store.ts';
 import {
   type FileEnds,

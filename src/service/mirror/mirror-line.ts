@@ -1,6 +1,6 @@
 /** The lines of a mirrored transcript: a header, then one entry a line, each naming the one before it (B11.2). */
 import { parseStoredObject } from '../../core/stored-message.ts';
-import type { EntryRow } from '../../store/rows.ts';
+import type { EntryRow } from '../../store/transcript-repository.ts';
 
 /** Returns the first line of a transcript file, without its line feed. */
 export function headerLine(header: { sessionId: string; startedAt: number; cwd: string }): string {

@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { Provenance } from '../../protocol/message.ts';
 import type { Route, RunClass, ThinkingLevel } from '../../protocol/words.ts';
-import type { InputKind, InputRow, RunPurpose, RunRow } from '../../store/rows.ts';
+import type { InputKind, InputRow } from '../../store/input-repository.ts';
+import type { RunPurpose, RunRow } from '../../store/run-repository.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
 import { wholeUpTo } from '../../util/bounded.ts';
 

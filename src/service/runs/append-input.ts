@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { parseStoredObject } from '../../core/stored-message.ts';
 import type { Provenance, UserMessage } from '../../protocol/message.ts';
-import type { InputRow, RunRow, SessionRow } from '../../store/rows.ts';
+import type { InputRow } from '../../store/input-repository.ts';
+import type { RunRow } from '../../store/run-repository.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import type { ServiceContext } from '../context.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { createSessionWorld } from '../../../test/helpers/session-world.ts';
-import type { RunRow } from '../../store/rows.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { RunContext } from '../context.ts';
 import { acceptRun } from './accept-run.ts';
 import { type ClaimedRun, claimRun } from './claim-run.ts';

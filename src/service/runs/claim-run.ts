@@ -1,7 +1,9 @@
 /** Claiming: a free lane gets an owner, and its next message enters the transcript in the same transaction (A12). */
 import { isOutcome, moveRun, stoppedText } from '../../core/run-state.ts';
 import type { RunClass } from '../../protocol/words.ts';
-import type { LaneRow, RunRow, SessionRow } from '../../store/rows.ts';
+import type { LaneRow } from '../../store/lane-repository.ts';
+import type { RunRow } from '../../store/run-repository.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { LaneFence } from '../../store/lane-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { isNote } from './accept-run.ts';

@@ -5,7 +5,8 @@
  */
 import { currentRunId } from '../../core/exchange-runs.ts';
 import { isOutcome } from '../../core/run-state.ts';
-import type { ExchangeRow, RunRow } from '../../store/rows.ts';
+import type { ExchangeRow } from '../../store/follow-up-repository.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 
 export type StopTarget =

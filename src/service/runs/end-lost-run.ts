@@ -1,6 +1,7 @@
 /** A run that the store has lost a part of can never be played. It ends, so that its waiters are told and its lane goes on. */
 import { moveRun } from '../../core/run-state.ts';
-import type { RunRow, SessionRow } from '../../store/rows.ts';
+import type { RunRow } from '../../store/run-repository.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
 import { followExchange } from '../exchange/follow-exchange.ts';
 import type { RunContext } from '../context.ts';

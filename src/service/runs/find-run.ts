@@ -1,4 +1,5 @@
-import type { InputRow, RunRow } from '../../store/rows.ts';
+import type { InputRow } from '../../store/input-repository.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import { isNote } from './accept-run.ts';
 

@@ -2,7 +2,7 @@
  * Interrupts (B12): a message of a person that waits in the mode `interrupt` ends the turn before it. The
  * waiting message is the durable mark; the signal of its acceptance only makes it quick.
  */
-import type { RunRow } from '../../store/rows.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { ActiveRun, ActiveRuns } from './active-runs.ts';
 import type { RunContext } from '../context.ts';

@@ -2,7 +2,7 @@
 import { isOutcome } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import { RUN_STATES } from '../../protocol/words.ts';
-import type { RunRow } from '../../store/rows.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { RunCursor } from '../../store/run-repository.ts';
 import { withoutNull } from '../../util/without-null.ts';

@@ -3,7 +3,7 @@
  * tool results. Each keeps its runId and takes the outcome of that run.
  */
 import type { UserMessage } from '../../protocol/message.ts';
-import type { RunPurpose, RunRow } from '../../store/rows.ts';
+import type { RunPurpose, RunRow } from '../../store/run-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import { isOutcome, moveRun } from '../../core/run-state.ts';

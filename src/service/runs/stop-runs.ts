@@ -5,7 +5,9 @@
  */
 import { moveExchange } from '../../core/exchange.ts';
 import { moveRun, stoppedText } from '../../core/run-state.ts';
-import type { ExchangeRow, LaneRow, RunRow } from '../../store/rows.ts';
+import type { ExchangeRow } from '../../store/follow-up-repository.ts';
+import type { LaneRow } from '../../store/lane-repository.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import type { RunServices } from '../context.ts';

@@ -1,5 +1,5 @@
 import { isOutcome } from '../../core/run-state.ts';
-import type { RunRow } from '../../store/rows.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import { must } from '../../util/assert.ts';
 import type { ServiceContext } from '../context.ts';
 

@@ -1,4 +1,4 @@
-import type { RunRow } from '../../store/rows.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { RunContext } from '../context.ts';
 
 /** Tells who watches that the turn of another run has taken these messages in. */

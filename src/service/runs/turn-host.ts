@@ -11,7 +11,7 @@ import { GatewayError } from '../../protocol/errors.ts';
 import type { AssistantMessage, ToolResultMessage, UserMessage } from '../../protocol/message.ts';
 import { toolCallsOf } from '../../protocol/message.ts';
 import { usableArguments } from '../../protocol/tools/usable-arguments.ts';
-import type { ToolCallRow } from '../../store/rows.ts';
+import type { ToolCallRow } from '../../store/run-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { ActiveRun } from './active-runs.ts';
 import type { ClaimedRun } from './claim-run.ts';

@@ -1,7 +1,8 @@
 /** Waiting for the outcome of runs. The wait belongs to the server; the rows decide (A9, A12, DESIGN 4). */
 import { isOutcome } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { InputRow, RunRow } from '../../store/rows.ts';
+import type { InputRow } from '../../store/input-repository.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx, Store } from '../../store/store.ts';
 import { type Clock, MAX_TIMER_MS } from '../../util/clock.ts';
 import { isNote } from './accept-run.ts';

@@ -9,7 +9,7 @@ import {
   type SessionsWaited,
   type WaitedRun,
 } from '../../protocol/tools/session-tools.ts';
-import type { RunRow } from '../../store/rows.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import type { RunServices } from '../context.ts';

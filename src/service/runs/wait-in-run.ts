@@ -3,7 +3,7 @@ import type { SessionCaller } from '../../core/caller.ts';
 import { waitCycleText } from '../../core/loops.ts';
 import { isOutcome, moveRun } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { WaitRow } from '../../store/rows.ts';
+import type { WaitRow } from '../../store/run-repository.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import type { ActiveRun } from './active-runs.ts';

@@ -4,7 +4,7 @@ import { displayKey } from '../../core/keys.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { SessionsWaitArgs, ToolRefusal } from '../../protocol/tools/session-tools.ts';
-import type { RunRow, WaitRow } from '../../store/rows.ts';
+import type { RunRow, WaitRow } from '../../store/run-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';

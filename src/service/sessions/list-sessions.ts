@@ -6,7 +6,7 @@ import type {
   SessionsListAnswer,
   SessionsListArgs,
 } from '../../protocol/tools/session-tools.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { SessionCursor } from '../../store/session-repository.ts';
 import type { ServiceContext } from '../context.ts';

@@ -2,7 +2,7 @@
 import { type Closure, closureOf } from '../../core/access.ts';
 import { canonicalKey, isUuid, mainKeyOf, parseKey } from '../../core/keys.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import { keySettings } from './key-settings.ts';
 import { briefly } from '../../util/briefly.ts';

@@ -3,7 +3,7 @@ import { formatModel, resolveModel } from '../../core/models.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import { THINKING_LEVELS } from '../../protocol/words.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { ServiceContext } from '../context.ts';
 import { lookUpForOperator } from './resolve-caller.ts';
 import type { PatchSession } from '../services.ts';

@@ -2,7 +2,7 @@ import { viewHistory } from '../../core/history-view.ts';
 import type { HistoryView } from '../../core/history-view.ts';
 import { parseStoredMessage } from '../../core/stored-message.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { EntryRow } from '../../store/rows.ts';
+import type { EntryRow } from '../../store/transcript-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { OnUnreadable } from '../unreadable-rows.ts';
 

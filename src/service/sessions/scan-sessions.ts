@@ -1,6 +1,6 @@
 /** Several index scans as one walk, newest first. A page costs the same whatever the store holds (A7). */
 import { closureOf } from '../../core/access.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { SessionCursor, SessionScope } from '../../store/session-repository.ts';
 

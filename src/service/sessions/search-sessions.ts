@@ -11,7 +11,7 @@ import type {
   SessionsSearchArgs,
   SessionsSearchPage,
 } from '../../protocol/tools/session-tools.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx, SlowReadLimit } from '../../store/store.ts';
 import type { SearchScope } from '../../store/transcript-repository.ts';
 import type { SessionScope } from '../../store/session-repository.ts';

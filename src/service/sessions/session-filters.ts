@@ -1,7 +1,7 @@
 import { parseKey } from '../../core/keys.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { SessionsListArgs } from '../../protocol/tools/session-tools.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 
 /** What a list narrows by, beside who asks. */

@@ -7,7 +7,7 @@ import { contextWindowOf, formatModel, modelOfSession } from '../../core/models.
 import type { Config } from '../../protocol/options/config.ts';
 import type { SessionRowView } from '../../protocol/tools/session-tools.ts';
 import type { SessionState } from '../../protocol/words.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 
 export interface RowViewer {
   config: Config;

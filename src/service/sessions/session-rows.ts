@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { kindOf, mainKeyOf, parseKey } from '../../core/keys.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 
 /** Returns the row of a session nobody has written to yet. */

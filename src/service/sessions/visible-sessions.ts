@@ -2,7 +2,7 @@
 import { agentToAgentAdmits, closureOf, decideAccess } from '../../core/access.ts';
 import type { SessionCaller } from '../../core/caller.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { SessionScope } from '../../store/session-repository.ts';
 import { reachOf } from './key-settings.ts';

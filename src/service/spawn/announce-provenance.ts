@@ -1,6 +1,7 @@
 /** Where a child's announce comes from, and its place in the tree of messages (A15, A11). */
 import type { Provenance } from '../../protocol/message.ts';
-import type { RunRow, SpawnRow } from '../../store/rows.ts';
+import type { RunRow } from '../../store/run-repository.ts';
+import type { SpawnRow } from '../../store/follow-up-repository.ts';
 
 export interface AnnouncedSpawn {
   spawn: SpawnRow;

@@ -3,7 +3,8 @@ import { closureOf } from '../../core/access.ts';
 import type { RequesterFact } from '../../core/spawn-state.ts';
 import { isSubagentKey } from '../../core/keys.ts';
 import { isOutcome } from '../../core/run-state.ts';
-import type { SessionRow, SpawnRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
+import type { SpawnRow } from '../../store/follow-up-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 
 export interface Requester {

@@ -1,5 +1,5 @@
 /** What the end of a run means for the requester of a child (A18). */
-import type { RunPurpose, RunRow } from '../../store/rows.ts';
+import type { RunPurpose, RunRow } from '../../store/run-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 
 /** Turns whose end takes a spawn one step on. */

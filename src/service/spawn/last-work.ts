@@ -1,7 +1,9 @@
 /** What a child said last: in its task, or in the turn that its own children's results gave it (A18). */
 import { parseStoredMessage } from '../../core/stored-message.ts';
 import { textOf } from '../../protocol/message.ts';
-import type { EntryRow, RunRow, SpawnRow } from '../../store/rows.ts';
+import type { EntryRow } from '../../store/transcript-repository.ts';
+import type { RunRow } from '../../store/run-repository.ts';
+import type { SpawnRow } from '../../store/follow-up-repository.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
 
 /** How far back a relay turn is looked for among later runs of the child. */

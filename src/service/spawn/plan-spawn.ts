@@ -12,7 +12,7 @@ import type {
   ToolRefusal,
 } from '../../protocol/tools/session-tools.ts';
 import type { ThinkingLevel } from '../../protocol/words.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 

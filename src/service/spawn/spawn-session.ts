@@ -5,7 +5,7 @@ import { childTitle } from '../../core/child-title.ts';
 import { channelOf } from '../../core/keys.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { SessionsSpawnAnswer, SessionsSpawnArgs } from '../../protocol/tools/session-tools.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import { acceptRun, contentHashOf, findAccepted, type IdempotencyKey } from '../runs/accept-run.ts';

@@ -1,7 +1,7 @@
 /** The end of an announce: a text for the chat and one for the transcript, as decided (A18, A12). */
 import { parseKey } from '../../core/keys.ts';
 import type { SpawnStep, TranscriptStep } from '../../core/spawn-state.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { RunContext } from '../context.ts';
 import { putOutgoing } from '../delivery/outbox.ts';

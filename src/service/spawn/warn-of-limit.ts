@@ -1,7 +1,7 @@
 /** Telling a child once that its time is nearly up, with its next model call (BR-051). */
 import { timeNotice } from '../../core/prompts.ts';
 import type { UserMessage } from '../../protocol/message.ts';
-import type { RunRow } from '../../store/rows.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { acceptNote } from '../runs/accept-run.ts';
 import { appendInput } from '../runs/append-input.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { createSessionWorld, type SessionWorld } from '../../../test/helpers/session-world.ts';
 import { costNanosOf } from '../../core/money.ts';
-import type { ModelCallRow } from '../../store/rows.ts';
+import type { ModelCallRow } from '../../store/usage-repository.ts';
 import { session } from '../../store/contract/samples.suite.ts';
 import type { UsageAnswer, UsageBy, UsageTotals } from './usage-answers.ts';
 import { readUsage } from './read-usage.ts';

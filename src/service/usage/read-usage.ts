@@ -1,5 +1,5 @@
 /** `usage`: tokens and cost of a run, a session, a tree or everything, for the operator. */
-import type { UsageDayRow } from '../../store/rows.ts';
+import type { UsageDayRow } from '../../store/usage-repository.ts';
 import type { ServiceContext } from '../context.ts';
 import { openPageCursor, pageCursor } from '../page-cursor.ts';
 import { findRun } from '../runs/find-run.ts';

@@ -1,6 +1,7 @@
 /** Sums of tokens and cost, and how they are shown: what is not known is never a zero. */
 import { nanosOfUsd, usdOfNanos } from '../../core/money.ts';
-import type { ModelCallRow, RunRow, UsageDayRow } from '../../store/rows.ts';
+import type { ModelCallRow, UsageDayRow } from '../../store/usage-repository.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { UsageTotals } from './usage-answers.ts';
 
 /** What is added up: the columns that a call and a day of calls have in common. */

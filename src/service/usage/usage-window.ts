@@ -1,6 +1,6 @@
 import { GatewayError } from '../../protocol/errors.ts';
 import { dayOf, formatDay, parseDay } from '../../util/utc-day.ts';
-import type { SessionRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import type { UsageAnswer, UsageQuery } from './usage-answers.ts';

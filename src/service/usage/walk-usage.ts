@@ -2,9 +2,10 @@
  * Walking the days of usage of a scope. The sums of a large store are no single query: each read takes a bounded
  * piece, so that nothing else waits for the whole.
  */
-import type { SessionRow, UsageDayRow } from '../../store/rows.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
+import type { UsageDayRow } from '../../store/usage-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
-import type { UsagePlace, UsageScope } from '../../store/run-repository.ts';
+import type { UsagePlace, UsageScope } from '../../store/usage-repository.ts';
 import type { ServiceContext } from '../context.ts';
 
 /** Rows of one read. */

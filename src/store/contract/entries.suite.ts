@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { EntryRow } from '../rows.ts';
+import type { EntryRow } from '../transcript-repository.ts';
 import type { Store } from '../store.ts';
 import { type OpenHarness, session, withStore } from './samples.suite.ts';
 

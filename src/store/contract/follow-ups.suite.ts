@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AuditScope } from '../care-repository.ts';
+import type { AuditScope } from '../audit-repository.ts';
 import {
   auditLine,
   delivery,

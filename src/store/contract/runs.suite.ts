@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { RunRow } from '../rows.ts';
+import type { RunRow } from '../run-repository.ts';
 import { input, type OpenHarness, run, wait, withStore } from './samples.suite.ts';
 
 export function runsContract(open: OpenHarness): void {

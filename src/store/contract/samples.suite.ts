@@ -1,16 +1,11 @@
 /** Rows with every column filled, for tests; each takes what the test is about. */
-import type {
-  AuditRow,
-  DeliveryRow,
-  DeviceRow,
-  ExchangeRow,
-  InputRow,
-  PairingRow,
-  RunRow,
-  SessionRow,
-  SpawnRow,
-  WaitRow,
-} from '../rows.ts';
+import type { AuditRow } from '../audit-repository.ts';
+import type { DeviceRow, PairingRow } from '../device-repository.ts';
+import type { DeliveryRow } from '../delivery-repository.ts';
+import type { ExchangeRow, SpawnRow } from '../follow-up-repository.ts';
+import type { InputRow } from '../input-repository.ts';
+import type { RunRow, WaitRow } from '../run-repository.ts';
+import type { SessionRow } from '../session-repository.ts';
 import type { Store } from '../store.ts';
 
 /** A store to test and the clock it was opened with. */

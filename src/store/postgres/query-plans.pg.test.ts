@@ -11,7 +11,7 @@ import type { SqlConnection, SqlResult, SqlValue } from '../sql/connection.ts';
 import { SqlTx } from '../sql/sql-tx.ts';
 import { SqlUnit } from '../sql/sql-unit.ts';
 import type { SessionScope } from '../session-repository.ts';
-import type { UsageScope } from '../run-repository.ts';
+import type { UsageScope } from '../usage-repository.ts';
 import { GraphileJobs } from './graphile-jobs.ts';
 import { openPostgresStore } from './open-postgres-store.ts';
 import { BY_INDEX } from './pg-connection.ts';

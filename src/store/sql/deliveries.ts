@@ -1,6 +1,6 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
-import type { DeliveryRow } from '../rows.ts';
-import type { DeliveryCursor, DeliveryReads, DeliveryWrites } from '../follow-up-repository.ts';
+import type { DeliveryRow } from '../delivery-repository.ts';
+import type { DeliveryCursor, DeliveryReads, DeliveryWrites } from '../delivery-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 import type { Tables } from './tables.ts';

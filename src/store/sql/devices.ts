@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { DeviceRow } from '../rows.ts';
-import type { DeviceCursor, DeviceReads, DeviceWrites } from '../care-repository.ts';
+import type { DeviceRow } from '../device-repository.ts';
+import type { DeviceCursor, DeviceReads, DeviceWrites } from '../device-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

@@ -1,7 +1,7 @@
 /** Whose turn it is: which waiting lane is claimed next, and when another one comes ready. */
 import { sql } from 'kysely';
 import type { RunClass } from '../../protocol/words.ts';
-import type { LaneRow } from '../rows.ts';
+import type { LaneRow } from '../lane-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

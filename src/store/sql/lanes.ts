@@ -9,7 +9,7 @@ import { type ExpressionBuilder, sql } from 'kysely';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { RunClass, SessionState } from '../../protocol/words.ts';
 import { must } from '../../util/assert.ts';
-import type { LaneRow } from '../rows.ts';
+import type { LaneRow } from '../lane-repository.ts';
 import type { LaneFence, LaneWrites } from '../lane-repository.ts';
 import { statesOf } from './lane-states.ts';
 import { claimNext, nextReadyAt } from './lane-turns.ts';

@@ -1,5 +1,5 @@
-import type { PairingRow } from '../rows.ts';
-import type { PairingWrites } from '../care-repository.ts';
+import type { PairingRow } from '../device-repository.ts';
+import type { PairingWrites } from '../device-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

@@ -1,8 +1,8 @@
 /** Erasing for good, in small steps: each statement takes a bounded number of rows. */
 import { type Expression, type ExpressionBuilder, sql, type SqlBool } from 'kysely';
 import { dayOf } from '../../util/utc-day.ts';
-import type { PurgedRun, PurgeRange, PurgeWrites } from '../care-repository.ts';
-import type { UsagePlace } from '../run-repository.ts';
+import type { PurgedRun, PurgeRange, PurgeWrites } from '../purge-repository.ts';
+import type { UsagePlace } from '../usage-repository.ts';
 import { defineQuery, keyed, type Query } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 import type { Tables } from './tables.ts';

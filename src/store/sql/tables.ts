@@ -1,25 +1,16 @@
-/** The tables as SQL sees them: the rows of `rows.ts` with snake_case columns and 0/1 for booleans. */
+/** The tables as SQL sees them: the rows of the `*-repository.ts` with snake_case columns and 0/1 for booleans. */
 import type { Generated } from 'kysely';
-import type {
-  AuditRow,
-  DeliveryRow,
-  DeviceRow,
-  EntryRow,
-  ExchangeRow,
-  GatewayRow,
-  InputRow,
-  JobRow,
-  LaneRow,
-  ModelCallRow,
-  PairingRow,
-  RunRow,
-  SessionRow,
-  SpawnRow,
-  ToolCallRow,
-  UsageDayRow,
-  WaitRow,
-  WindowRow,
-} from '../rows.ts';
+import type { AuditRow } from '../audit-repository.ts';
+import type { GatewayRow } from '../lane-repository.ts';
+import type { DeviceRow, PairingRow } from '../device-repository.ts';
+import type { DeliveryRow } from '../delivery-repository.ts';
+import type { ExchangeRow, JobRow, SpawnRow } from '../follow-up-repository.ts';
+import type { EntryRow } from '../transcript-repository.ts';
+import type { InputRow } from '../input-repository.ts';
+import type { ModelCallRow, UsageDayRow } from '../usage-repository.ts';
+import type { RunRow, ToolCallRow, WaitRow } from '../run-repository.ts';
+import type { LaneRow } from '../lane-repository.ts';
+import type { SessionRow, WindowRow } from '../session-repository.ts';
 
 type Snake<S extends string> = S extends `${infer Head}${infer Tail}`
   ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${Snake<Tail>}`

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { ModelCallRow, UsageDayRow } from '../rows.ts';
-import type { UsagePlace, UsageReads, UsageWrites } from '../run-repository.ts';
+import type { ModelCallRow, UsageDayRow } from '../usage-repository.ts';
+import type { UsagePlace, UsageReads, UsageWrites } from '../usage-repository.ts';
 import { dayOf } from '../../util/utc-day.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';

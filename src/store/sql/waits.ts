@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { WaitRow } from '../rows.ts';
+import type { WaitRow } from '../run-repository.ts';
 import type { WaitWrites } from '../run-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';

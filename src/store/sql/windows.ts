@@ -1,4 +1,4 @@
-import type { WindowRow } from '../rows.ts';
+import type { WindowRow } from '../session-repository.ts';
 import type { DuePage, WindowCursor, WindowReads, WindowWrites } from '../session-repository.ts';
 import { type DuePosition, duePosition } from './due-position.ts';
 import { defineQuery } from './query.ts';

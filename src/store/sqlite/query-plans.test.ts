@@ -4,7 +4,7 @@ import type { SqlConnection, SqlResult, SqlValue } from '../sql/connection.ts';
 import { SqlTx } from '../sql/sql-tx.ts';
 import { SqlUnit } from '../sql/sql-unit.ts';
 import type { SessionScope } from '../session-repository.ts';
-import type { UsageScope } from '../run-repository.ts';
+import type { UsageScope } from '../usage-repository.ts';
 import { migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
