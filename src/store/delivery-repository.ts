@@ -21,6 +21,7 @@ export interface DeliveryRow {
   textKey: string;
   /** place in that text, from 0 */
   part: number;
+  /** `''` = it has come to its end, and its transcript was purged */
   text: string;
   state: DeliveryState;
   /** why suppressed, failed, unknown, dropped or tried again */
@@ -95,6 +96,7 @@ export interface DeliveryWrites extends DeliveryReads {
     patch: Partial<
       Pick<
         DeliveryRow,
+        | 'text'
         | 'state'
         | 'reason'
         | 'attempts'

@@ -13,6 +13,7 @@ import { must } from '../../util/assert.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import type { RunContext } from '../context.ts';
 import { callLimitOf } from './channel-calls.ts';
+import { forgetPurged } from './forget-purged.ts';
 import { type DeliveryContext, handOver, lookAt, traitsOf } from './hand-over.ts';
 import { followRoute, holdRestOfText } from './route.ts';
 
@@ -117,6 +118,7 @@ function book(context: DeliveryContext, { row, event }: Handled): Promise<Delive
     const next = isSame ? nextDelivery(before, event, at) : undefined;
     if (next !== undefined) {
       await tx.deliveries.update(deliveryId, changesOf(next, { sender: null, now: tx.now }));
+      await forgetPurged(tx, { ...row, state: next.state });
       if (next.state === 'failed') await holdRestOfText(tx, row, at.traits);
       if (next.state !== 'queued') tx.signal({ type: 'delivery', deliveryId });
     }

@@ -8,6 +8,7 @@ import type { WriteTx } from '../../store/store.ts';
 import { audit } from '../audit.ts';
 import type { RunContext } from '../context.ts';
 import { changesOf } from './deliver.ts';
+import { forgetPurged } from './forget-purged.ts';
 import { traitsOf } from './hand-over.ts';
 import { mayBeShown } from './list-deliveries.ts';
 import { followRoute, heldBehind, holderOf } from './route.ts';
@@ -93,6 +94,7 @@ async function move(
   const next = nextDelivery(row, { type }, { now: tx.now, traits });
   if (next === undefined) throw refusal(row, type);
   await tx.deliveries.update(deliveryId, changesOf(next, { sender: null, now: tx.now }));
+  await forgetPurged(tx, { ...row, state: next.state });
   await audit(tx, {
     actor: operatorName(caller),
     action: `deliveries.${type}`,

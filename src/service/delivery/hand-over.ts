@@ -63,7 +63,7 @@ export async function lookAt(context: DeliveryContext, row: DeliveryRow): Promis
 export async function offerToOwnClients(context: RunContext, deliveryId: string): Promise<void> {
   const row = await context.store.read((tx) => tx.deliveries.get(deliveryId));
   const channel = row === undefined ? undefined : context.channels.get(row.channel);
-  if (row?.state !== 'sent' || channel?.reachesOwnClients !== true) return;
+  if (row?.state !== 'sent' || row.text === '' || channel?.reachesOwnClients !== true) return;
   await channel.send(partOf(row), new AbortController().signal);
 }
 

@@ -13,6 +13,7 @@ import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { RunContext } from '../context.ts';
 import { type RowPlace, unreadableReporter } from '../unreadable-rows.ts';
+import { forgetPurged } from './forget-purged.ts';
 import { addRouteJob } from './route.ts';
 
 /** Longest part on a channel that says nothing of its own limit. */
@@ -100,7 +101,10 @@ export async function putOutgoing(
     state: reason === undefined ? 'queued' : 'suppressed',
     reason: reason ?? null,
   }));
-  for (const row of rows) await tx.deliveries.insert(row);
+  for (const row of rows) {
+    await tx.deliveries.insert(row);
+    await forgetPurged(tx, row);
+  }
   // Where parts are open their job is there, and may be at one of them.
   if (reason === undefined && isFirst) await addRouteJob(tx, routeKey, tx.now);
   return rows;
