@@ -261,6 +261,22 @@ test('[SP6] the same idempotency key gives the same child', async (t) => {
   assert.equal(other['status'], 'error');
 });
 
+test('[SP6, AR13] a key is good after the child was purged too: it is not spawned a second time', async (t) => {
+  const world = await startWorld(t);
+  const args = { task: 'SAY: x', idempotencyKey: 'k' };
+  const first = await world.tool('sessions_spawn', args);
+  await world.quiet();
+  const key = String(first['childSessionKey']);
+  await world.client.request('sessions.delete', { key, deleteTranscript: true });
+  await world.quiet();
+  assert.equal(await world.store.read((tx) => tx.sessions.get(key)), undefined);
+  const again = await world.tool('sessions_spawn', args);
+  assert.deepEqual(
+    [again['status'], again['runId'], again['childSessionKey']],
+    ['accepted', first['runId'], key],
+  );
+});
+
 test('[SP7, BR-168] model and thinking of a child follow parameter, agent, defaults, caller', async (t: TestContext) => {
   const subagents = { thinking: 'high' };
   const world = await startWorld(t, { config: { agents: { defaults: { subagents } } } });

@@ -150,25 +150,29 @@ async function earlierAnswer(
   runId: string,
 ): Promise<SessionsSpawnAnswer> {
   const run = must(await tx.runs.get(runId), `accepted run ${runId} has no row`);
-  const child = must(await tx.sessions.get(run.sessionKey), `child ${run.sessionKey} has no row`);
+  // The key outlives the child: of one that was purged the run is left, and names it (A13).
+  const child = await tx.sessions.get(run.sessionKey);
   return answerFor(args, {
     runId,
-    childKey: child.key,
-    plan: { model: child.model ?? '', thinking: child.thinkingLevel ?? 'off' },
+    childKey: run.sessionKey,
+    plan: child && { model: child.model ?? '', thinking: child.thinkingLevel ?? 'off' },
   });
 }
 
 function answerFor(
   args: SessionsSpawnArgs,
-  { runId, childKey, plan }: { runId: string; childKey: string; plan: Omit<SpawnPlan, 'agent'> },
+  {
+    runId,
+    childKey,
+    plan,
+  }: { runId: string; childKey: string; plan: Omit<SpawnPlan, 'agent'> | undefined },
 ): SessionsSpawnAnswer {
   return {
     status: 'accepted',
     runId,
     childSessionKey: childKey,
     mode: 'run',
-    modelApplied: plan.model,
-    thinkingApplied: plan.thinking,
+    ...(plan === undefined ? {} : { modelApplied: plan.model, thinkingApplied: plan.thinking }),
     ...(args.attachAs === undefined ? {} : { note: 'attachAs is reserved and has no effect' }),
   };
 }
