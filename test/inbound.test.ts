@@ -62,6 +62,10 @@ test('[CH7] what cannot be a message is refused with a reason, and leaves nothin
     { text: ' ' },
     { text: 'x'.repeat(1_000_001) },
     { chatId: '' },
+    { messageId: 'm'.repeat(513) },
+    { chatId: 'c'.repeat(513) },
+    { accountId: 'a'.repeat(513) },
+    { threadId: 't'.repeat(513) },
     { chatType: 'group', chatId: 'a\u0000b' },
   ] as const) {
     const answer = await world.write('plain', message);

@@ -7,6 +7,7 @@ import type { InboundAnswer, InboundMessage } from '../../channels/channel.ts';
 import { closureOf } from '../../core/access.ts';
 import { chatKeyOf } from '../../core/chat-key.ts';
 import { queueSettings } from '../../core/queue-settings.ts';
+import { KEY_MAX } from '../../protocol/tools/session-tools.ts';
 import type { Route } from '../../protocol/words.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
@@ -50,10 +51,14 @@ interface Inbound {
   agentId: string;
 }
 
-function flawOf({ text, messageId, chatId }: InboundMessage): string | undefined {
+function flawOf(message: InboundMessage): string | undefined {
+  const { text, messageId, chatId, accountId = '', threadId = '' } = message;
   if (text.trim() === '') return 'the message has no text';
   if (text.length > LONGEST_TEXT) return `the message is longer than ${LONGEST_TEXT} characters`;
   if (messageId === '' || chatId === '') return 'the message has no id or no chat';
+  // They are indexed, and what an index refuses would be offered again for ever.
+  const isLong = [messageId, chatId, accountId, threadId].some(({ length }) => length > KEY_MAX);
+  if (isLong) return `an id of the message is longer than ${KEY_MAX} characters`;
   return undefined;
 }
 
