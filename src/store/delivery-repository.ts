@@ -41,7 +41,7 @@ export interface DeliveryRow {
   /** the chat service's own name of what it shows */
   messageId: string | null;
   sentAt: number | null;
-  /** sha256 of what an idempotency key of the method `send` stands for, on the first part of its text */
+  /** sha256 of what an idempotency key of the method `send` stands for, on each part of its text */
   contentHash: string | null;
   createdAt: number;
   updatedAt: number;
