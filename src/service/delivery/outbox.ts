@@ -2,6 +2,7 @@
 import { routeOfKey } from '../../core/key-route.ts';
 import { channelOf, chatTypeOf } from '../../core/keys.ts';
 import { routeKeyOf } from '../../core/route-key.ts';
+import { routeOfParts } from '../../core/route-of-parts.ts';
 import { decideSendPolicy } from '../../core/send-policy.ts';
 import { visibleText } from '../../core/silence.ts';
 import { splitText } from '../../core/split-text.ts';
@@ -36,13 +37,28 @@ export interface OutgoingText {
 /** Returns where a session's chat is: its last route, else the chat that its key names (B5.5). */
 export function routeOf(session: SessionRow): Route | undefined {
   if (session.lastChannel !== null) {
-    return routeWith(session.lastChannel, {
+    return routeOfParts(session.lastChannel, {
       to: session.lastTo,
       accountId: session.lastAccountId,
       threadId: session.lastThreadId,
     });
   }
   return routeOfKey(session.key);
+}
+
+/** Returns how a session keeps a route as its last one. */
+export function toLastRoute({
+  channel,
+  to,
+  accountId,
+  threadId,
+}: Route): Pick<SessionRow, 'lastChannel' | 'lastTo' | 'lastAccountId' | 'lastThreadId'> {
+  return {
+    lastChannel: channel,
+    lastTo: to ?? null,
+    lastAccountId: accountId ?? null,
+    lastThreadId: threadId ?? null,
+  };
 }
 
 /** Returns a stored route; undefined when it cannot be read, because a text must not go to a guessed chat. */
@@ -158,16 +174,4 @@ function suppressionOf(context: RunContext, outgoing: OutgoingText): string | un
   // Without a session the caller has judged it by the rules, see `sendDirect`.
   if (session === undefined) return undefined;
   return sendPolicyOf(context.config(), session).allowed ? undefined : 'send_policy';
-}
-
-function routeWith(
-  channel: string,
-  rest: { to: string | null; accountId: string | null; threadId: string | null },
-): Route {
-  return {
-    channel,
-    ...(rest.to === null ? {} : { to: rest.to }),
-    ...(rest.accountId === null ? {} : { accountId: rest.accountId }),
-    ...(rest.threadId === null ? {} : { threadId: rest.threadId }),
-  };
 }

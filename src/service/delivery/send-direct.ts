@@ -1,6 +1,7 @@
 /** `send`: a text to a chat, outside of any run, through the same outbox (B10.4, A13). */
 import { chatKeyOf } from '../../core/chat-key.ts';
 import { type OperatorCaller, operatorName } from '../../core/caller.ts';
+import { routeOfParts } from '../../core/route-of-parts.ts';
 import { decideSendPolicy, SEND_BLOCKED_TEXT } from '../../core/send-policy.ts';
 import { visibleText } from '../../core/silence.ts';
 import { worstDelivery } from '../../core/worst-delivery.ts';
@@ -102,12 +103,7 @@ async function placeOf(tx: ReadTx, config: Config, send: SendDirect): Promise<Pl
     }
     return { route: { channel, to: key }, sessions: session === undefined ? [] : [session] };
   }
-  const route: Route = {
-    channel,
-    to,
-    ...(accountId === undefined ? {} : { accountId }),
-    ...(threadId === undefined ? {} : { threadId }),
-  };
+  const route = routeOfParts(channel, { to, accountId, threadId });
   const chat = { channel, to, accountId: accountId ?? null, threadId: threadId ?? null };
   const sessions = await tx.sessions.findByChat({ ...chat, limit: MAX_SESSIONS });
   return { route, sessions: sessions.toSorted((a, b) => b.updatedAt - a.updatedAt) };

@@ -7,11 +7,12 @@ import type { InboundAnswer, InboundMessage } from '../../channels/channel.ts';
 import { closureOf } from '../../core/access.ts';
 import { chatKeyOf } from '../../core/chat-key.ts';
 import { queueSettings } from '../../core/queue-settings.ts';
+import { routeOfParts } from '../../core/route-of-parts.ts';
 import { KEY_MAX } from '../../protocol/tools/session-tools.ts';
-import type { Route } from '../../protocol/words.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { RunContext } from '../context.ts';
+import { toLastRoute } from '../delivery/outbox.ts';
 import { acceptRun, contentHashOf, findAccepted, type IdempotencyKey } from '../runs/accept-run.ts';
 import { tellDropped } from '../runs/tell-dropped.ts';
 import { interruptWaits } from '../runs/wait-in-run.ts';
@@ -83,13 +84,9 @@ async function acceptNew(
     const error = `session ${key} is ${closure}; it takes no messages`;
     return { answer: { accepted: false, error }, dropped: [] };
   }
-  const route = routeOfInbound(inbound);
-  await tx.sessions.update(key, {
-    lastChannel: channel,
-    lastTo: route.to ?? null,
-    lastAccountId: route.accountId ?? null,
-    lastThreadId: route.threadId ?? null,
-  });
+  const { chatId: to, accountId, threadId } = message;
+  const route = routeOfParts(channel, { to, accountId, threadId });
+  await tx.sessions.update(key, toLastRoute(route));
   const settings = queueSettings(config, session, channel);
   const { place, dropped } = await queueMessage(tx, { sessionKey: key, settings });
   const runId = randomUUID();
@@ -119,14 +116,5 @@ function nameOf({ channel, message }: Inbound): IdempotencyKey {
     scope: `channel ${JSON.stringify([channel, accountId ?? null, chatType, chatId])}`,
     key: messageId,
     contentHash: contentHashOf({ senderId, text }),
-  };
-}
-
-function routeOfInbound({ channel, message: { chatId, accountId, threadId } }: Inbound): Route {
-  return {
-    channel,
-    to: chatId,
-    ...(accountId === undefined ? {} : { accountId }),
-    ...(threadId === undefined ? {} : { threadId }),
   };
 }

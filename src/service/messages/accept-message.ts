@@ -6,6 +6,7 @@ import { type OperatorCaller, operatorName } from '../../core/caller.ts';
 import { isSubagentKey, mayOperatorCreate } from '../../core/keys.ts';
 import { resolveModel } from '../../core/models.ts';
 import { queueSettings } from '../../core/queue-settings.ts';
+import { routeOfParts } from '../../core/route-of-parts.ts';
 import { SEND_BLOCKED_TEXT } from '../../core/send-policy.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import { GatewayError } from '../../protocol/errors.ts';
@@ -24,7 +25,7 @@ import {
 import type { RunContext } from '../context.ts';
 import { keySettings } from '../sessions/key-settings.ts';
 import { lookUpMain, lookUpSession, type LookUp } from '../sessions/look-up-session.ts';
-import { isChatRoute, routeOf, sendPolicyOf } from '../delivery/outbox.ts';
+import { isChatRoute, routeOf, sendPolicyOf, toLastRoute } from '../delivery/outbox.ts';
 import { ensureSession } from '../sessions/session-rows.ts';
 import { tellDropped } from '../runs/tell-dropped.ts';
 import { interruptWaits } from '../runs/wait-in-run.ts';
@@ -206,24 +207,13 @@ function replyRouteOf(
 function givenRouteOf(request: AcceptMessage, session: SessionRow): Route | undefined {
   if (request.method === 'chat.send') return { channel: 'webchat', to: session.key };
   if (request.channel === undefined) return undefined;
-  return {
-    channel: request.channel,
-    ...(request.to === undefined ? {} : { to: request.to }),
-    ...(request.accountId === undefined ? {} : { accountId: request.accountId }),
-    ...(request.threadId === undefined ? {} : { threadId: request.threadId }),
-  };
+  return routeOfParts(request.channel, request);
 }
 
 /** Only a person's message sets the last route: `chat.send` always, `agent` when it names one (A7). */
 function lastRouteOf(request: AcceptMessage, session: SessionRow): Partial<SessionRow> {
   const route = givenRouteOf(request, session);
-  if (route === undefined) return {};
-  return {
-    lastChannel: route.channel,
-    lastTo: route.to ?? null,
-    lastAccountId: route.accountId ?? null,
-    lastThreadId: route.threadId ?? null,
-  };
+  return route === undefined ? {} : toLastRoute(route);
 }
 
 function optionsOf(config: Config, request: AcceptMessage): RunOptions {
