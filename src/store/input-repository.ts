@@ -50,6 +50,8 @@ export interface InputReads {
   findByIdempotencyKey(scope: string, key: string): Promise<InputRow | undefined>;
   /** Inputs not yet in a transcript, in lane order. */
   pending(sessionKey: string, limit: number): Promise<InputRow[]>;
+  /** Those of them that have no turn of their own, in lane order. */
+  pendingNotes(sessionKey: string, limit: number): Promise<InputRow[]>;
   /** The oldest of one kind that is not yet in a transcript. */
   firstPending(sessionKey: string, kind: InputKind): Promise<InputRow | undefined>;
   /** Routed messages under a root (kinds `inter_session`, `note` and `exchange`). */

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { createSessionWorld } from '../../../test/helpers/session-world.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { RunContext } from '../context.ts';
-import { acceptRun } from './accept-run.ts';
+import { acceptNote, acceptRun } from './accept-run.ts';
 import { type ClaimedRun, claimRun } from './claim-run.ts';
 
 const LOST = 'agent:main:discord:group:lost';
@@ -144,4 +144,20 @@ test('[RU12] a lost run that somebody has stopped ends as stopped', async (t) =>
   lose(LOSSES[0]![1]);
   assert.equal(await claim(), undefined);
   assert.equal((await run('first')).state, 'aborted');
+});
+
+test('[SS10] a note joins the next turn, however many messages wait in front of it', async (t) => {
+  const { accept, claim, context } = await createWorld(t);
+  for (let count = 0; count < 60; count += 1) await accept(WHOLE, `m${count}`);
+  const note = {
+    inputId: 'n',
+    sessionKey: WHOLE,
+    kind: 'note',
+    text: 'note',
+    rootRunId: 'n',
+  } as const;
+  await context.store.write('accept', (tx) => acceptNote(tx, note));
+  assert.equal((await claim())?.run.runId, 'm0');
+  const taken = await context.store.read((tx) => tx.inputs.get('n'));
+  assert.deepEqual([taken?.state, taken?.runId], ['appended', 'm0']);
 });

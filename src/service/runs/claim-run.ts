@@ -6,7 +6,6 @@ import type { RunRow } from '../../store/run-repository.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { LaneFence } from '../../store/lane-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
-import { isNote } from './accept-run.ts';
 import type { RunContext } from '../context.ts';
 import { bookUnknown, type Caller } from '../usage/book-calls.ts';
 import { appendInput } from './append-input.ts';
@@ -129,8 +128,7 @@ async function startRun(
 }
 
 async function appendNotes(tx: WriteTx, context: RunContext, run: RunRow): Promise<void> {
-  const pending = await tx.inputs.pending(run.sessionKey, MAX_NOTES_PER_TURN);
-  for (const input of pending.filter(isNote)) {
+  for (const input of await tx.inputs.pendingNotes(run.sessionKey, MAX_NOTES_PER_TURN)) {
     await appendInput(tx, context, { input, run });
     await tx.inputs.markAppended(input.inputId, run.runId, tx.now);
   }

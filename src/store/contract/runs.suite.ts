@@ -72,6 +72,27 @@ export function runsContract(open: OpenHarness): void {
         );
       }));
 
+    it('[ST5] lists the notes among them, however many messages wait in front of them', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('add', async (tx) => {
+          for (const seq of [1, 2, 3]) await tx.inputs.insert(input(`m${seq}`, 'k', { seq }));
+          const note = { runId: null };
+          await tx.inputs.insert(input('n5', 'k', { ...note, seq: 5, kind: 'announce' }));
+          await tx.inputs.insert(input('n4', 'k', { ...note, seq: 4, kind: 'note' }));
+          await tx.inputs.insert(input('n6', 'k', { ...note, seq: 6, kind: 'summary' }));
+          await tx.inputs.insert(
+            input('n7', 'k', { ...note, seq: 7, kind: 'note', state: 'appended' }),
+          );
+          await tx.inputs.insert(input('n8', 'other', { ...note, seq: 8, kind: 'note' }));
+        });
+        const notes = (limit: number) =>
+          store.read(async (tx) =>
+            (await tx.inputs.pendingNotes('k', limit)).map((row) => row.inputId),
+          );
+        assert.deepEqual(await notes(9), ['n4', 'n5', 'n6']);
+        assert.deepEqual(await notes(2), ['n4', 'n5']);
+      }));
+
     it('[ST6] counts routed messages under a root, and primary ones per edge and direction', () =>
       withStore(open, async ({ store }) => {
         const routed = { rootRunId: 'root', kind: 'inter_session', sourceKey: 'a' } as const;

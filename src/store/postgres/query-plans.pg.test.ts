@@ -262,6 +262,7 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     /using inputs_idempotency on/,
   ],
   ['inputs.pending', (tx) => tx.inputs.pending('key 9', 5), /using inputs_pending on/],
+  ['inputs.pendingNotes', (tx) => tx.inputs.pendingNotes('key 9', 5), /using inputs_pending on/],
   ['runs.nextQueued', (tx) => tx.runs.nextQueued('key 9'), /using runs_queued on/],
   ['runs.latestOf', (tx) => tx.runs.latestOf('key 9'), /using runs_session on/],
   [

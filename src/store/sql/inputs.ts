@@ -28,6 +28,17 @@ const PENDING = defineQuery((db, p: { sessionKey: string; limit: number }) =>
     .limit(p.limit),
 );
 
+const PENDING_NOTES = defineQuery((db, p: { sessionKey: string; limit: number }) =>
+  db
+    .selectFrom('inputs')
+    .selectAll()
+    .where('session_key', '=', p.sessionKey)
+    .where('state', '=', sql.lit('pending'))
+    .where('kind', 'in', ['note', 'announce', 'summary'])
+    .orderBy('seq')
+    .limit(p.limit),
+);
+
 const FIRST_PENDING = defineQuery((db, p: { sessionKey: string; kind: InputKind }) =>
   db
     .selectFrom('inputs')
@@ -89,6 +100,10 @@ export class SqlInputs implements InputWrites {
 
   pending(sessionKey: string, limit: number): Promise<InputRow[]> {
     return this.#unit.all(PENDING, { sessionKey, limit });
+  }
+
+  pendingNotes(sessionKey: string, limit: number): Promise<InputRow[]> {
+    return this.#unit.all(PENDING_NOTES, { sessionKey, limit });
   }
 
   firstPending(sessionKey: string, kind: InputKind): Promise<InputRow | undefined> {

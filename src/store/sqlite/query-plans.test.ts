@@ -201,6 +201,11 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     /INDEX inputs_idempotency \(idempotency_scope=\? AND idempotency_key=\?\)/,
   ],
   ['inputs.pending', (tx) => tx.inputs.pending('k', 9), /INDEX inputs_pending \(session_key=\?\)/],
+  [
+    'inputs.pendingNotes',
+    (tx) => tx.inputs.pendingNotes('k', 9),
+    /INDEX inputs_pending \(session_key=\?\)/,
+  ],
   ['inputs.countUnderRoot', (tx) => tx.inputs.countUnderRoot('r'), /INDEX inputs_routed \(/],
   [
     'inputs.countEdge',
