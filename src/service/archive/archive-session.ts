@@ -9,7 +9,10 @@ import { openWorkOf } from './open-work.ts';
 /** How long a session whose time has come waits before it is looked at again, while it has open work. */
 const LOOK_AGAIN_MS = 60_000;
 
-/** Archives the session, or deletes it when its spawn says so; or moves the job when it is too early. */
+/**
+ * Archives the session, or deletes it when its spawn says so; or moves the job when it is too early, or
+ * when there are more notes than one unit appends: then it goes on at once.
+ */
 export async function archiveSession(context: ServiceContext, key: string): Promise<void> {
   const isClosed = await context.store.write('archive-session', async (tx) => {
     await tx.jobs.remove(archiveJobKey(key));
@@ -20,7 +23,11 @@ export async function archiveSession(context: ServiceContext, key: string): Prom
       if (dueAt !== 'never') await armArchiveJob(tx, { key, archiveAt: dueAt });
       return false;
     }
-    await close(tx, context, session);
+    if (await appendNotes(tx, context, session)) {
+      await armArchiveJob(tx, { key, archiveAt: tx.now });
+      return false;
+    }
+    await close(tx, session);
     return true;
   });
   if (isClosed) context.events.emit({ type: 'session_changed', sessionKey: key });
@@ -36,9 +43,7 @@ async function dueAtOf(
   return (await openWorkOf(tx, key)) === undefined ? undefined : tx.now + LOOK_AGAIN_MS;
 }
 
-async function close(tx: WriteTx, context: ServiceContext, session: SessionRow): Promise<void> {
-  const { key } = session;
-  await appendNotes(tx, context, session);
+async function close(tx: WriteTx, { key }: SessionRow): Promise<void> {
   const spawn = await tx.spawns.get(key);
   const isDeleted = spawn?.cleanup === 'delete';
   await tx.sessions.update(key, {

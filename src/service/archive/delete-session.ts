@@ -1,6 +1,5 @@
 /** `sessions.delete` (B10.4): the session leaves every tool; the operator reads it until it is purged (A21). */
-import type { OperatorCaller } from '../../core/caller.ts';
-import { operatorName } from '../../core/caller.ts';
+import { type OperatorCaller, operatorName } from '../../core/caller.ts';
 import { parseKey } from '../../core/keys.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Config } from '../../protocol/options/config.ts';
@@ -9,7 +8,7 @@ import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import { audit } from '../audit.ts';
 import type { RunServices } from '../context.ts';
-import { finishStop, stopIn } from '../runs/stop-runs.ts';
+import { finishStop, type Stopping, stopIn } from '../runs/stop-runs.ts';
 import type { Services } from '../services.ts';
 import { keySettings } from '../sessions/key-settings.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
@@ -29,66 +28,90 @@ export interface DeleteSession {
 /**
  * Stops the session with everything below it and hides it, in one step. The sessions that it spawned
  * stay, and archive by their own clocks. Rejects main sessions and what is not there; a session that
- * is deleted already is no error.
+ * is deleted already is no error. Where many notes wait, steps before that one append them, a page each.
  */
 export async function deleteSession(
   services: RunServices,
   caller: OperatorCaller,
   request: DeleteSession,
-): ReturnType<Services['deleteSession']> {
-  const config = services.config();
-  const { answer, stopping } = await services.store.write('delete-session', async (tx) => {
-    const found = await lookUpForOperator(tx, config, request.key);
-    refuseMain(config, found.key);
-    const session = must(found.session, `session ${found.key} has no row`);
-    const { key } = session;
-    const isNew = session.deletedAt === null;
-    const stopping = isNew ? await close(tx, services, session) : undefined;
-    const windows = await tx.windows.ofKey({
-      sessionKey: key,
-      cursor: undefined,
-      limit: MAX_WINDOWS,
-    });
-    const kept = windows.filter(({ purgeAt }) => purgeAt === null);
-    if (request.deleteTranscript === true) {
-      for (const { sessionId } of kept) await tx.windows.condemn(sessionId, tx.now);
-      await addMaintenanceJob(tx, tx.now);
+): Promise<Answer> {
+  for (;;) {
+    const { answer, stopping } = await services.store.write('delete-session', (tx) =>
+      deleteIn(tx, services, { caller, request }),
+    );
+    if (stopping !== undefined) await finishStop(services, stopping);
+    if (answer === undefined) continue;
+    if (answer.deleted) {
+      services.events.emit({ type: 'session_changed', sessionKey: answer.key });
     }
-    if (isNew || request.deleteTranscript === true) {
-      await audit(tx, {
-        actor: operatorName(caller),
-        action: 'sessions.delete',
-        subjectKind: 'session',
-        subjectId: key,
-        sessionKey: key,
-        detail: { deleteTranscript: request.deleteTranscript === true, transcripts: kept.length },
-      });
-    }
-    const archived =
-      request.deleteTranscript === true ? [] : kept.map(({ sessionId }) => sessionId);
-    return { stopping, answer: { key, deleted: isNew, archived } };
-  });
-  if (stopping !== undefined) {
-    await finishStop(services, stopping);
-    services.events.emit({ type: 'session_changed', sessionKey: answer.key });
+    return answer;
   }
-  return answer;
 }
 
-async function close(tx: WriteTx, services: RunServices, session: SessionRow) {
+type Answer = Awaited<ReturnType<Services['deleteSession']>>;
+
+interface Step {
+  /** undefined = notes are left, and the session is as open as before */
+  answer: Answer | undefined;
+  stopping: Stopping | undefined;
+}
+
+async function deleteIn(
+  tx: WriteTx,
+  services: RunServices,
+  { caller, request }: { caller: OperatorCaller; request: DeleteSession },
+): Promise<Step> {
+  const config = services.config();
+  const found = await lookUpForOperator(tx, config, request.key);
+  refuseMain(config, found.key);
+  const session = must(found.session, `session ${found.key} has no row`);
   const { key } = session;
+  const isNew = session.deletedAt === null;
+  const stopping = isNew ? await stop(tx, services, session) : undefined;
+  if (isNew) {
+    if (await appendNotes(tx, services, session)) return { answer: undefined, stopping };
+    await hide(tx, session);
+  }
+  const purges = request.deleteTranscript === true;
+  const windows = await tx.windows.ofKey({
+    sessionKey: key,
+    cursor: undefined,
+    limit: MAX_WINDOWS,
+  });
+  const kept = windows.filter(({ purgeAt }) => purgeAt === null);
+  if (purges) {
+    for (const { sessionId } of kept) await tx.windows.condemn(sessionId, tx.now);
+    await addMaintenanceJob(tx, tx.now);
+  }
+  if (isNew || purges) {
+    await audit(tx, {
+      actor: operatorName(caller),
+      action: 'sessions.delete',
+      subjectKind: 'session',
+      subjectId: key,
+      sessionKey: key,
+      detail: { deleteTranscript: purges, transcripts: kept.length },
+    });
+  }
+  const archived = purges ? [] : kept.map(({ sessionId }) => sessionId);
+  return { stopping, answer: { key, deleted: isNew, archived } };
+}
+
+async function stop(tx: WriteTx, services: RunServices, { key }: SessionRow): Promise<Stopping> {
   const target = { type: 'session', key, queued: true } as const;
   const stopping = await stopIn(tx, services, { by: 'operator', stopKey: undefined, target });
   await endExchangesOf(tx, { key, why: `session ${key} was deleted`, keepsWaiting: false });
-  await appendNotes(tx, services, session);
+  return stopping;
+}
+
+async function hide(tx: WriteTx, { key, archivedAt }: SessionRow): Promise<void> {
   await tx.sessions.update(key, {
     archiveAt: null,
-    archivedAt: session.archivedAt ?? tx.now,
+    archivedAt: archivedAt ?? tx.now,
     deletedAt: tx.now,
   });
   await tx.windows.markDeleted(key, tx.now);
   tx.signal({ type: 'session', sessionKey: key });
-  return stopping;
 }
 
 function refuseMain(config: Config, key: string): void {
