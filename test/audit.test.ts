@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { connectGateway } from '../src/client/gateway-client.ts';
 import { runCli } from './helpers/captured-io.ts';
 import { type ChatWorld, startChatWorld } from './helpers/chat-world.ts';
+import { deviceConnect, makeDevice, openDevice } from './helpers/test-device.ts';
 
 type Json = Record<string, unknown>;
 interface Page {
@@ -112,4 +113,21 @@ test('[AU2] trunkline audit shows a line each, and a credential without operator
   });
   t.after(() => reader.close());
   await assert.rejects(reader.request('audit.list', {}), /operator\.admin/);
+});
+
+test('[AU2] a device has one name in the log, whatever it changes', async (t) => {
+  const world = await startChatWorld(t);
+  const { url, token } = world.gateway;
+  const [device, other] = [makeDevice(), makeDevice()];
+  const scopes = ['operator.admin', 'operator.pairing'];
+  const open = (which: typeof device) =>
+    openDevice(url, (challenge) => deviceConnect(which, challenge, { auth: { token }, scopes }));
+  const socket = await open(device);
+  await open(other);
+  await socket.request('sessions.reset', { key: A });
+  await socket.request('device.revoke', { deviceId: other.id });
+  assert.deepEqual(actionsOf(await list(world, { actor: device.id })), [
+    'device.revoke',
+    'sessions.reset',
+  ]);
 });

@@ -1,13 +1,7 @@
 /** Writing down who changed what by hand, in the unit of the change. */
 import { randomUUID } from 'node:crypto';
-import type { OperatorCaller } from '../core/caller.ts';
 import type { AuditRow } from '../store/audit-repository.ts';
 import type { WriteTx } from '../store/store.ts';
-
-/** Returns how the log names who called: one device, or whoever has the gateway's credential. */
-export function actorOf({ deviceId }: OperatorCaller): string {
-  return deviceId === undefined ? 'operator' : `device ${deviceId}`;
-}
 
 export interface AuditedAction extends Pick<
   AuditRow,

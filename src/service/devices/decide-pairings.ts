@@ -1,11 +1,11 @@
 /** What an operator decides about devices that ask to be let in. */
-import type { OperatorCaller } from '../../core/caller.ts';
+import { type OperatorCaller, operatorName } from '../../core/caller.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import { expandScopes } from '../../protocol/scopes.ts';
 import type { OperatorScope } from '../../protocol/scopes.ts';
 import type { PairingRow } from '../../store/device-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
-import { actorOf, audit } from '../audit.ts';
+import { audit } from '../audit.ts';
 import type { ServiceContext } from '../context.ts';
 import type { DeviceView, PairingView } from './device-views.ts';
 import { makeRoom, MAX_PAIRINGS } from './admit-device.ts';
@@ -43,7 +43,7 @@ export async function approvePairing(
       name,
       platform,
       scopesJson: JSON.stringify(approved),
-      approvedBy: actorOf(caller),
+      approvedBy: operatorName(caller),
       approvedAt: tx.now,
       tokenHash: null,
       tokenUsedAt: null,
@@ -119,7 +119,7 @@ async function resolve(
   const { pairing, caller, decision, scopes } = decided;
   await tx.pairings.remove(pairing.id);
   await audit(tx, {
-    actor: actorOf(caller),
+    actor: operatorName(caller),
     action: decision === 'approved' ? 'device.pair.approve' : 'device.pair.reject',
     subjectKind: 'device',
     subjectId: pairing.deviceId,

@@ -1,9 +1,9 @@
 /** The devices that were let in: list, revoke, give a new token. */
-import type { OperatorCaller } from '../../core/caller.ts';
+import { type OperatorCaller, operatorName } from '../../core/caller.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { DeviceRow } from '../../store/device-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
-import { actorOf, audit } from '../audit.ts';
+import { audit } from '../audit.ts';
 import type { ServiceContext } from '../context.ts';
 import type { DeviceView } from './device-views.ts';
 import { MAX_DEVICES } from './admit-device.ts';
@@ -75,6 +75,6 @@ function note(
   tx: WriteTx,
   { caller, action, deviceId }: { caller: OperatorCaller; action: string; deviceId: string },
 ): Promise<void> {
-  const actor = actorOf(caller);
+  const actor = operatorName(caller);
   return audit(tx, { actor, action, subjectKind: 'device', subjectId: deviceId });
 }
