@@ -67,6 +67,38 @@ test('[AU1, AU2] an operator reads who reset, deleted, retried and dropped what,
   assert.deepEqual(walked, all);
 });
 
+test('[AU1] settings and stops are told by their names and numbers, and only what changed something', async (t) => {
+  const world = await startChatWorld(t);
+  const { client } = world;
+  const patch = { key: GROUP, label: 'SECRET', sendPolicy: 'allow' };
+  await world.say(GROUP, 'SAY: hello');
+  await client.request('sessions.patch', patch);
+  await client.request('sessions.patch', patch);
+  await client.request('chat.abort', { sessionKey: GROUP });
+  const told = async () => (await list(world)).lines.map(({ at: _at, id: _id, ...line }) => line);
+  const line = { actor: 'operator', subjectKind: 'session', subjectId: GROUP, sessionKey: GROUP };
+  const patched = { ...line, action: 'sessions.patch', detail: { settings: 'label sendPolicy' } };
+  assert.deepEqual(await told(), [patched]);
+  const send = (idempotencyKey: string) =>
+    client.request<{ runId: string }>('chat.send', {
+      sessionKey: GROUP,
+      message: 'SLEEP: 60000',
+      idempotencyKey,
+    });
+  const { runId } = await send('k1');
+  await client.request('runs.stop', { runId });
+  await client.request('agent.wait', { runId });
+  await send('k2');
+  await client.request('chat.abort', { sessionKey: GROUP });
+  await world.quiet();
+  const detail = { runs: 1, exchanges: 0 };
+  assert.deepEqual(await told(), [
+    { ...line, action: 'chat.abort', detail },
+    { ...line, action: 'runs.stop', subjectKind: 'run', subjectId: runId, detail },
+    patched,
+  ]);
+});
+
 test('[AU2] filters combine, and what was done to a session is found after its purge', async (t) => {
   const world = await startChatWorld(t);
   await changed(world);

@@ -75,7 +75,10 @@ function createHandlers({
     'sessions.list': ({ includeGlobal: _global, includeUnknown: _unknown, ...query }) =>
       services.listAllSessions(query),
     'sessions.search': (query) => services.searchAllSessions(query),
-    'sessions.patch': async (patch) => ({ ok: true, ...(await services.patchSession(patch)) }),
+    'sessions.patch': async (patch, context) => ({
+      ok: true,
+      ...(await services.patchSession(toCaller(context), patch)),
+    }),
     'sessions.reset': async (reset, context) => ({
       ok: true,
       ...(await services.resetSession(toCaller(context), reset)),
@@ -94,7 +97,8 @@ function createHandlers({
     'runs.get': ({ runId }) => services.getRun(runId),
     'runs.list': (query) => services.listRuns(query),
     'runs.wait': (wait, { signal }) => services.waitForRuns({ ...wait, signal }),
-    'runs.stop': (stop) => services.stopRuns(stop),
+    'runs.stop': (stop, context) =>
+      services.stopRuns(toCaller(context), { ...stop, method: 'runs.stop' }),
     'exchanges.get': (query) => services.getExchange(query),
     'exchanges.list': (query) => services.listExchanges(query),
     usage: (query) => services.readUsage(query),
@@ -110,8 +114,9 @@ function createHandlers({
       ...(await services.dropDelivery(toCaller(context), deliveryId)),
     }),
     'audit.list': (query) => services.listAudit(query),
-    'chat.abort': async ({ sessionKey, runId }) => {
-      const { runIds } = await services.stopRuns({ sessionKey, runId, queued: true });
+    'chat.abort': async ({ sessionKey, runId }, context) => {
+      const stop = { sessionKey, runId, queued: true, method: 'chat.abort' } as const;
+      const { runIds } = await services.stopRuns(toCaller(context), stop);
       return { ok: true, aborted: runIds.length > 0, runIds };
     },
     'agents.list': () => services.listConfiguredAgents(),

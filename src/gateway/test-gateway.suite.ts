@@ -46,7 +46,7 @@ export class PlayedServices {
         messages: [],
         pending: [],
       }),
-    patchSession: async (patch) =>
+    patchSession: async (_caller, patch) =>
       this.#note('sessions.patch', patch, { key: patch.key, entry: {} }),
     resetSession: async (_caller, reset) =>
       this.#note('sessions.reset', reset, { key: reset.key, sessionId: 's2', stopped: [] }),
@@ -88,7 +88,7 @@ export class PlayedServices {
     searchSessions: notPlayed,
     searchAllSessions: notPlayed,
     waitForRuns: async (wait) => this.#note('runs.wait', wait, noneWaited),
-    stopRuns: async (stop) =>
+    stopRuns: async (_caller, stop) =>
       this.#note('runs.stop', stop, { status: 'ok', stopped: [], runIds: [] }),
     getRun: async (runId) => {
       throw new GatewayError('not_found', `unknown runId ${runId}`);

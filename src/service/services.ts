@@ -105,7 +105,10 @@ export interface Services {
   /** The same for several runs. More than 100, or none, reject `invalid_request`. */
   waitForRuns(wait: WaitForRuns): Promise<SessionsWaited>;
   /** Stops a run and everything below it; resolves once that is committed. Unknown names reject `not_found`. */
-  stopRuns(stop: StopByOperator): Promise<{ status: 'ok'; stopped: string[]; runIds: string[] }>;
+  stopRuns(
+    caller: OperatorCaller,
+    stop: StopByOperator,
+  ): Promise<{ status: 'ok'; stopped: string[]; runIds: string[] }>;
   /** Unknown ids reject `not_found`. */
   getRun(runId: string): Promise<RunView>;
   /** The newest first. */
@@ -169,7 +172,10 @@ export interface Services {
     hasMore: boolean;
     nextCursor?: string;
   }>;
-  patchSession(patch: PatchSession): Promise<{ key: string; entry: Record<string, unknown> }>;
+  patchSession(
+    caller: OperatorCaller,
+    patch: PatchSession,
+  ): Promise<{ key: string; entry: Record<string, unknown> }>;
   listConfiguredAgents(): Promise<{
     defaultId: string;
     mainKey: string;

@@ -84,11 +84,12 @@ async function stopTurn(
   const current = runId === null ? undefined : await tx.runs.get(runId);
   const turns = (await tx.runs.queuedOf(key)).filter(isTurn);
   const runs = [...(current === undefined ? [] : [current]), ...turns];
-  const stopping: Stopping = { stopped: [], dropped: [], stranded: [] };
+  const stopping: Stopping = { stopped: [], exchanges: 0, dropped: [], stranded: [] };
   for (const run of runs) {
     const target = { type: 'run', run } as const;
     const one = await stopIn(tx, services, { by: 'operator', stopKey: undefined, target });
     stopping.stopped.push(...one.stopped);
+    stopping.exchanges += one.exchanges;
     stopping.dropped.push(...one.dropped);
     stopping.stranded.push(...one.stranded);
   }

@@ -72,4 +72,6 @@ export interface StopByOperator {
   runId?: string | undefined;
   /** also what waits in the session's lane */
   queued?: boolean;
+  /** how it was asked for, as the audit log tells it */
+  method: 'runs.stop' | 'chat.abort';
 }

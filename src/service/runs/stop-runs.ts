@@ -34,6 +34,8 @@ export interface StoppedRun {
 /** What a stop has changed; the outside is told of it by `finishStop`. */
 export interface Stopping {
   stopped: StoppedRun[];
+  /** how many exchanges have ended by it */
+  exchanges: number;
   /** ended by the stop itself */
   dropped: RunRow[];
   /** held by this process, which does not play them any more: their lanes would never come free */
@@ -51,14 +53,15 @@ export async function stopRuns<Refusal, Answer>(
     answer,
   }: {
     decide(tx: WriteTx): Promise<StopDecision<Refusal>>;
-    answer(tx: WriteTx, stopped: readonly StoppedRun[]): Promise<Answer>;
+    answer(tx: WriteTx, done: { order: StopOrder; stopping: Stopping }): Promise<Answer>;
   },
 ): Promise<Refusal | Answer> {
   const result = await services.store.write('stop-runs', async (tx) => {
     const decision = await decide(tx);
     if ('refused' in decision) return { answer: decision.refused, stopping: undefined };
-    const stopping = await stopIn(tx, services, decision.order);
-    return { answer: await answer(tx, stopping.stopped), stopping };
+    const { order } = decision;
+    const stopping = await stopIn(tx, services, order);
+    return { answer: await answer(tx, { order, stopping }), stopping };
   });
   if (result.stopping !== undefined) await finishStop(services, result.stopping);
   return result.answer;
@@ -72,10 +75,15 @@ export async function stopIn(
 ): Promise<Stopping> {
   const { by, stopKey, target } = order;
   const earlier = stopKey === undefined ? [] : await tx.runs.stoppedUnder(stopKey);
-  if (earlier.length > 0) return { stopped: earlier, dropped: [], stranded: [] };
+  if (earlier.length > 0) return { stopped: earlier, exchanges: 0, dropped: [], stranded: [] };
   const { runs, exchanges } = await collectStops(tx, target);
   for (const exchange of exchanges) await endExchange(tx, exchange, by);
-  const stopping: Stopping = { stopped: runs, dropped: [], stranded: [] };
+  const stopping: Stopping = {
+    stopped: runs,
+    exchanges: exchanges.length,
+    dropped: [],
+    stranded: [],
+  };
   for (const run of runs) {
     await tx.runs.update(run.runId, { stoppedBy: by, stopKey: stopKey ?? null });
     const marked = { ...run, stoppedBy: by };

@@ -1,8 +1,9 @@
 /** `sessions_stop`, `runs.stop` and `chat.abort`: who may stop what, and what they are told (A5, A20). */
-import type { SessionCaller } from '../../core/caller.ts';
+import { type OperatorCaller, operatorName, type SessionCaller } from '../../core/caller.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { SessionsStopAnswer, SessionsStopArgs } from '../../protocol/tools/session-tools.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
+import { audit } from '../audit.ts';
 import type { RunServices } from '../context.ts';
 import type { StopByOperator } from './run-answers.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
@@ -10,7 +11,13 @@ import { missingTarget, resolveTarget, type TargetResolution } from '../sessions
 import type { StopTarget } from './collect-stops.ts';
 import { lockCaller } from './lock-caller.ts';
 import { findRun } from './find-run.ts';
-import { type StopDecision, type StoppedRun, stopRuns } from './stop-runs.ts';
+import {
+  type StopDecision,
+  type StoppedRun,
+  type StopOrder,
+  type Stopping,
+  stopRuns,
+} from './stop-runs.ts';
 import { unknownRun } from './wait-for-run.ts';
 import { briefly } from '../../util/briefly.ts';
 
@@ -27,17 +34,21 @@ export function stopAsSession(
       await lockCaller(tx, services, caller);
       return decideFor(tx, services, { caller, args });
     },
-    answer: async (tx, stopped) => ({
+    answer: async (tx, { stopping }) => ({
       status: 'ok',
-      stopped: await shownKeys(tx, services, { caller, stopped }),
+      stopped: await shownKeys(tx, services, { caller, stopped: stopping.stopped }),
     }),
   });
 }
 
-/** Stops for the operator. Rejects `not_found` for what there is not; a session without a run is no error. */
+/**
+ * Stops for the operator, and writes down what that has changed. Rejects `not_found` for what there is
+ * not; a session without a run is no error.
+ */
 export function stopAsOperator(
   services: RunServices,
-  { sessionKey, runId, queued }: StopByOperator,
+  caller: OperatorCaller,
+  { sessionKey, runId, queued, method }: StopByOperator,
 ): Promise<{ status: 'ok'; stopped: string[]; runIds: string[] }> {
   return stopRuns<never, { status: 'ok'; stopped: string[]; runIds: string[] }>(services, {
     decide: async (tx) => {
@@ -48,12 +59,39 @@ export function stopAsOperator(
       const target = await targetOf(tx, { key, runId, queued: queued ?? false });
       return { order: { by: 'operator', stopKey: undefined, target } };
     },
-    answer: (_tx, stopped) =>
-      Promise.resolve({
+    answer: async (tx, done) => {
+      await auditStop(tx, { ...done, caller, method });
+      const { stopped } = done.stopping;
+      return {
         status: 'ok',
         stopped: [...new Set(stopped.map((run) => run.sessionKey))],
         runIds: stopped.map((run) => run.runId),
-      }),
+      };
+    },
+  });
+}
+
+/** A stop that found nothing to end has changed nothing. */
+async function auditStop(
+  tx: WriteTx,
+  stop: {
+    order: StopOrder;
+    stopping: Stopping;
+    caller: OperatorCaller;
+    method: StopByOperator['method'];
+  },
+): Promise<void> {
+  const { target } = stop.order;
+  const { stopped, exchanges } = stop.stopping;
+  if (stopped.length + exchanges === 0) return;
+  const isRun = target.type === 'run';
+  await audit(tx, {
+    actor: operatorName(stop.caller),
+    action: stop.method,
+    subjectKind: target.type,
+    subjectId: isRun ? target.run.runId : target.key,
+    sessionKey: isRun ? target.run.sessionKey : target.key,
+    detail: { runs: stopped.length, exchanges },
   });
 }
 

@@ -7,19 +7,28 @@ import type { RunEvent } from '../run-events.ts';
 import type { PatchSession } from '../services.ts';
 
 const MAIN = 'agent:main:main';
+const OPERATOR = { type: 'operator', scopes: ['operator.admin'] } as const;
 
 test('[PS1, BR-185] settings are stored before the first message, and null clears them', async (t) => {
   const world = createSessionWorld(t);
   await world.add({ key: MAIN });
   world.time.now += 5000;
-  const set = await patchSession(world.context, { key: MAIN, label: 'L', sendPolicy: 'deny' });
+  const set = await patchSession(world.context, OPERATOR, {
+    key: MAIN,
+    label: 'L',
+    sendPolicy: 'deny',
+  });
   assert.deepEqual([set.key, set.entry['label'], set.entry['sendPolicy']], [MAIN, 'L', 'deny']);
   const stored = await world.context.store.read((tx) => tx.sessions.get(MAIN));
   assert.deepEqual(
     [stored?.label, stored?.sendPolicy, stored?.updatedAt],
     ['L', 'deny', WORLD_START],
   );
-  const cleared = await patchSession(world.context, { key: 'main', label: null, sendPolicy: null });
+  const cleared = await patchSession(world.context, OPERATOR, {
+    key: 'main',
+    label: null,
+    sendPolicy: null,
+  });
   assert.equal('label' in cleared.entry, false);
   const after = await world.context.store.read((tx) => tx.sessions.get(MAIN));
   assert.deepEqual([after?.label, after?.sendPolicy], [null, null]);
@@ -29,7 +38,10 @@ test('[PS1] a main session without a row gets one; a change is told', async (t) 
   const world = createSessionWorld(t);
   const events: RunEvent[] = [];
   world.context.events.subscribe((event) => events.push(event));
-  const { entry } = await patchSession(world.context, { key: 'main', thinkingLevel: 'high' });
+  const { entry } = await patchSession(world.context, OPERATOR, {
+    key: 'main',
+    thinkingLevel: 'high',
+  });
   assert.deepEqual([entry['kind'], entry['thinkingLevel']], ['main', 'high']);
   assert.deepEqual(events, [{ type: 'session_changed', sessionKey: MAIN }]);
 });
@@ -40,7 +52,7 @@ test('[PS2] a model is stored as it resolves', async (t) => {
     models: { providers: { p: provider } },
     agents: { defaults: { models: { fast: 'p/m' } } },
   });
-  const { entry } = await patchSession(world.context, { key: 'main', model: 'FAST' });
+  const { entry } = await patchSession(world.context, OPERATOR, { key: 'main', model: 'FAST' });
   assert.equal(entry['model'], 'p/m');
 });
 
@@ -63,12 +75,15 @@ describe('refused patches', () => {
   for (const [what, patch, code, text] of cases) {
     test(`[PS2] ${what} is refused and changes nothing`, async (t) => {
       const world = createSessionWorld(t);
-      await assert.rejects(patchSession(world.context, patch as PatchSession), (error) => {
-        assert.ok(error instanceof GatewayError);
-        assert.equal(error.code, code);
-        assert.match(error.message, text);
-        return true;
-      });
+      await assert.rejects(
+        patchSession(world.context, OPERATOR, patch as PatchSession),
+        (error) => {
+          assert.ok(error instanceof GatewayError);
+          assert.equal(error.code, code);
+          assert.match(error.message, text);
+          return true;
+        },
+      );
       assert.equal(await world.context.store.read((tx) => tx.sessions.count()), 0);
     });
   }

@@ -1,9 +1,12 @@
 /** `sessions.patch` (B10.4): the settings of one session. Lineage and counters cannot be patched. */
+import { type OperatorCaller, operatorName } from '../../core/caller.ts';
 import { formatModel, resolveModel } from '../../core/models.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import { THINKING_LEVELS } from '../../protocol/words.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
+import type { WriteTx } from '../../store/store.ts';
+import { audit } from '../audit.ts';
 import type { ServiceContext } from '../context.ts';
 import { lookUpForOperator } from './resolve-caller.ts';
 import type { PatchSession } from '../services.ts';
@@ -31,6 +34,7 @@ const PATCHABLE = [
  */
 export async function patchSession(
   context: Pick<ServiceContext, 'store' | 'config' | 'events' | 'stateDir'>,
+  caller: OperatorCaller,
   patch: PatchSession,
 ): Promise<{ key: string; entry: Record<string, unknown> }> {
   const config = context.config();
@@ -42,6 +46,7 @@ export async function patchSession(
     }
     const before = await ensureSession(tx, config, { key, agentId });
     await tx.sessions.update(key, changes);
+    await auditPatch(tx, { caller, before, changes });
     tx.signal({ type: 'session', sessionKey: key });
     const states = await tx.lanes.states([key]);
     return { row: { ...before, ...changes }, state: states.get(key) ?? 'idle' };
@@ -49,6 +54,26 @@ export async function patchSession(
   context.events.emit({ type: 'session_changed', sessionKey: row.key });
   const viewer = createRowViewer({ config, stateDir: context.stateDir, agentId: undefined });
   return { key: row.key, entry: { ...toRowView(row, { viewer, state }), ...overridesOf(row) } };
+}
+
+/** By the names of the settings: a label is content. Values that were there already change nothing. */
+async function auditPatch(
+  tx: WriteTx,
+  patched: { caller: OperatorCaller; before: SessionRow; changes: Partial<SessionRow> },
+): Promise<void> {
+  const { caller, before, changes } = patched;
+  const settings = PATCHABLE.filter(
+    (name) => changes[name] !== undefined && changes[name] !== before[name],
+  );
+  if (settings.length === 0) return;
+  await audit(tx, {
+    actor: operatorName(caller),
+    action: 'sessions.patch',
+    subjectKind: 'session',
+    subjectId: before.key,
+    sessionKey: before.key,
+    detail: { settings: settings.join(' ') },
+  });
 }
 
 function checkedChanges(config: Config, patch: PatchSession): Partial<SessionRow> {
