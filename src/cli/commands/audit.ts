@@ -3,6 +3,7 @@ import type { CliIo } from '../cli-io.ts';
 import { addClientOptions, withGateway } from '../client-options.ts';
 import type { ClientFlags } from '../client-options.ts';
 import { givenArgs } from '../invoke-tool.ts';
+import { formatTime } from '../output/format-age.ts';
 import { formatTable } from '../output/format-table.ts';
 import type { Column } from '../output/format-table.ts';
 import { asText, isRecord } from '../output/json-value.ts';
@@ -45,7 +46,7 @@ async function listAudit(flags: AuditFlags, io: CliIo): Promise<void> {
 }
 
 const COLUMNS: Column<Row>[] = [
-  { title: 'WHEN', value: ({ at }) => timeOf(at) },
+  { title: 'WHEN', value: ({ at }) => formatTime(at) },
   { title: 'WHO', value: (line) => asText(line['actor']) },
   { title: 'DID', value: (line) => asText(line['action']) },
   {
@@ -54,10 +55,6 @@ const COLUMNS: Column<Row>[] = [
   },
   { title: 'DETAIL', value: ({ detail }) => detailOf(detail) },
 ];
-
-function timeOf(value: unknown): string {
-  return typeof value === 'number' ? new Date(value).toISOString() : '';
-}
 
 function detailOf(detail: unknown): string {
   if (!isRecord(detail)) return '';

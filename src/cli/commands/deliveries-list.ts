@@ -72,11 +72,7 @@ function columns(now: number): Column<Row>[] {
     { title: 'CHANNEL', value: (row) => asText(row['channel']) },
     { title: 'TO', value: (row) => asText(row['to']) },
     { title: 'TRIES', value: (row) => asText(row['attempts']), align: 'right' },
-    { title: 'AGE', value: ({ createdAt }) => age(createdAt, now), align: 'right' },
+    { title: 'AGE', value: ({ createdAt }) => formatAge(createdAt, now), align: 'right' },
     { title: 'REASON', value: (row) => asText(row['reason']) },
   ];
-}
-
-function age(value: unknown, now: number): string {
-  return typeof value === 'number' ? formatAge(value, now) : '';
 }

@@ -42,7 +42,7 @@ function pendingColumns(now: number): Column<Row>[] {
     { title: 'NAME', value: (row) => asText(row['name']) },
     { title: 'FROM', value: (row) => asText(row['address']) },
     { title: 'ASKS FOR', value: scopesOf },
-    { title: 'ASKED', value: ({ ts }) => age(ts, now), align: 'right' },
+    { title: 'ASKED', value: ({ ts }) => formatAge(ts, now), align: 'right' },
   ];
 }
 
@@ -52,7 +52,7 @@ function deviceColumns(now: number): Column<Row>[] {
     { title: 'NAME', value: (row) => asText(row['name']) },
     { title: 'SCOPES', value: scopesOf },
     { title: 'STATE', value: (row) => (row['revokedAt'] === undefined ? 'approved' : 'revoked') },
-    { title: 'SEEN', value: ({ lastSeenAt }) => age(lastSeenAt, now), align: 'right' },
+    { title: 'SEEN', value: ({ lastSeenAt }) => formatAge(lastSeenAt, now), align: 'right' },
   ];
 }
 
@@ -60,8 +60,4 @@ function scopesOf({ scopes }: Row): string {
   return Array.isArray(scopes)
     ? scopes.map((scope) => asText(scope).replace('operator.', '')).join(' ')
     : '';
-}
-
-function age(value: unknown, now: number): string {
-  return typeof value === 'number' ? formatAge(value, now) : '';
 }

@@ -54,10 +54,6 @@ function columns(now: number): Column<Row>[] {
       value: (row) => `${asText(row['turns'])}/${asText(row['maxTurns'])}`,
       align: 'right',
     },
-    { title: 'BEGAN', value: ({ createdAt }) => age(createdAt, now), align: 'right' },
+    { title: 'BEGAN', value: ({ createdAt }) => formatAge(createdAt, now), align: 'right' },
   ];
-}
-
-function age(value: unknown, now: number): string {
-  return typeof value === 'number' ? formatAge(value, now) : '';
 }

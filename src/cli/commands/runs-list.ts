@@ -49,10 +49,6 @@ function columns(now: number): Column<Row>[] {
     { title: 'SESSION', value: (run) => asText(run['sessionKey']) },
     { title: 'STATE', value: (run) => asText(run['outcome'] ?? run['messageState']) },
     { title: 'FOR', value: (run) => asText(run['purpose']) },
-    { title: 'ACCEPTED', value: ({ acceptedAt }) => age(acceptedAt, now), align: 'right' },
+    { title: 'ACCEPTED', value: ({ acceptedAt }) => formatAge(acceptedAt, now), align: 'right' },
   ];
-}
-
-function age(value: unknown, now: number): string {
-  return typeof value === 'number' ? formatAge(value, now) : '';
 }

@@ -97,14 +97,10 @@ function columns(now: number): Column<Row>[] {
     { title: 'STATE', value: text('state') },
     { title: 'MODEL', value: text('model') },
     { title: 'TOKENS', value: (row) => count(row['totalTokens']), align: 'right' },
-    { title: 'UPDATED', value: ({ updatedAt }) => age(updatedAt, now), align: 'right' },
+    { title: 'UPDATED', value: ({ updatedAt }) => formatAge(updatedAt, now), align: 'right' },
   ];
 }
 
 function count(value: unknown): string {
   return typeof value === 'number' ? String(value) : '';
-}
-
-function age(value: unknown, now: number): string {
-  return typeof value === 'number' ? formatAge(value, now) : '';
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { CliIo } from '../cli-io.ts';
 import { addClientOptions, withGateway } from '../client-options.ts';
 import type { ClientFlags } from '../client-options.ts';
+import { formatTime } from '../output/format-age.ts';
 import { formatTable } from '../output/format-table.ts';
 import { asText, isRecord } from '../output/json-value.ts';
 
@@ -26,15 +27,11 @@ async function listWindows(
   const rows = Array.isArray(answer['windows']) ? answer['windows'].filter(isRecord) : [];
   const lines = formatTable(rows, [
     { title: 'SESSION ID', value: (row) => asText(row['sessionId']) },
-    { title: 'STARTED', value: (row) => timeOf(row['startedAt']) },
-    { title: 'ENDED', value: (row) => timeOf(row['endedAt']) },
-    { title: 'DELETED', value: (row) => timeOf(row['deletedAt']) },
+    { title: 'STARTED', value: (row) => formatTime(row['startedAt']) },
+    { title: 'ENDED', value: (row) => formatTime(row['endedAt']) },
+    { title: 'DELETED', value: (row) => formatTime(row['deletedAt']) },
     { title: 'ENTRIES', value: (row) => asText(row['entries']), align: 'right' },
   ]);
   for (const line of lines) io.out(line);
   if (answer['hasMore'] === true) io.note('more exist; see sessions.windows with nextCursor');
-}
-
-function timeOf(value: unknown): string {
-  return typeof value === 'number' ? new Date(value).toISOString() : '';
 }
