@@ -1,4 +1,5 @@
 /** What the door and the use cases of devices say to each other. */
+import type { PlainPayloads } from '../../protocol/events.ts';
 import type { OperatorScope } from '../../protocol/scopes.ts';
 
 /** A device that has proved its key, and what it shows beside. */
@@ -29,13 +30,5 @@ export interface DeviceView {
   lastSeenAt?: number;
   revokedAt?: number;
 }
-export interface PairingView {
-  requestId: string;
-  deviceId: string;
-  name: string;
-  platform: string;
-  address: string;
-  scopes: string[];
-  ts: number;
-  expiresAt: number;
-}
+/** A request, as the event that tells of it says it. */
+export type PairingView = PlainPayloads['device.pair.requested'];
