@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { textOf } from '../src/protocol/message.ts';
 import { transcriptPathOf } from '../src/service/sessions/session-row-view.ts';
+import { runCli } from './helpers/captured-io.ts';
 import { call, keysOf, startWorld, type TestWorld } from './helpers/test-world.ts';
 
 type Json = Record<string, unknown>;
@@ -90,6 +91,21 @@ test('[AR8] sessions.windows pages through every transcript of a key', async (t)
     world.client.request('sessions.windows', { key: A, cursor: 'x' }),
     /not a cursor/,
   );
+});
+
+test('[AR8] trunkline sessions windows goes on where its page ended', async (t) => {
+  const world = await startWorld(t);
+  const ids: string[] = [(await sessionOf(world, A))?.sessionId ?? ''];
+  for (let count = 0; count < 2; count += 1) ids.unshift((await reset(world, A)).sessionId);
+  const { url, token = '' } = world.gateway;
+  const show = (...more: string[]) =>
+    runCli(['sessions', 'windows', A, '--limit', '2', ...more, '--url', url, '--token', token]);
+  const first = await show();
+  const [, cursor = ''] = /^more: --cursor (\S+)$/.exec(first.notes) ?? [];
+  const second = await show('--cursor', cursor);
+  const shown = [first, second].flatMap(({ out }) => out.split('\n').slice(1));
+  assert.deepEqual(new Set(shown.map((line) => line.split(' ')[0])), new Set(ids));
+  assert.equal(second.notes, '');
 });
 
 test('[AR8] a main session without a row is made by its reset', async (t) => {
