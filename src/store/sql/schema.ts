@@ -13,9 +13,9 @@ import { deliveryDesk } from './migrations/0005-delivery-desk.ts';
 import { archive } from './migrations/0006-archive.ts';
 import { search } from './migrations/0007-search.ts';
 import { usage } from './migrations/0008-usage.ts';
-import { treesInOrder } from './migrations/0010-trees-in-order.ts';
+import { treesInOrder } from './migrations/0009-trees-in-order.ts';
+import { devices } from './migrations/0010-devices.ts';
 import type { SqlSteps } from './sql-steps.ts';
-import { devices } from './migrations/0011-devices.ts';
 
 export interface Migration {
   /** the schema version it leads to, counted from 1 */

@@ -73,6 +73,19 @@ const copiesOf = (name: string) => readdirSync(root).filter((file) => file.start
 
 describe('migrate', () => {
   const newest = NEWEST_VERSION;
+  it('[CA4] each migration stands in a file of its version and name, and none is left out', () => {
+    const folder = join(import.meta.dirname, '../sql/migrations');
+    const files = readdirSync(folder).filter((file) => /^\d/.test(file));
+    assert.deepEqual(
+      files.toSorted(),
+      MIGRATIONS.map(({ version, name }) => `${String(version).padStart(4, '0')}-${name}.ts`),
+    );
+    assert.deepEqual(
+      MIGRATIONS.map(({ version }) => version),
+      MIGRATIONS.map((_, at) => at + 1),
+    );
+  });
+
   for (const { version } of MIGRATIONS) {
     it(`[CA4] opens a store file of schema ${version} with what is in it, and copies an older one first`, async () => {
       const name = `release-${version}.db`;
