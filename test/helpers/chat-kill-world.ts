@@ -20,13 +20,10 @@ export interface ChatKillWorld {
   settled(): Promise<string[]>;
 }
 
-/** Makes a state of its own, or a copy of another, and a chat. */
-export async function makeChatKillWorld(
-  t: TestContext,
-  content: Parameters<typeof makeStateDir>[1] = { config: CRASH_CONFIG },
-): Promise<ChatKillWorld> {
+/** Makes a state and a chat of its own. */
+export async function makeChatKillWorld(t: TestContext): Promise<ChatKillWorld> {
   const chat = await startTestChat(t);
-  const stateDir = makeStateDir(t, content);
+  const stateDir = makeStateDir(t, { config: CRASH_CONFIG });
   return {
     chat,
     stateDir,
