@@ -212,7 +212,11 @@ test('[BR-136] children run side by side up to the limit, and the next as one en
 
 test('[BR-135] children that have ended, however they ended, do not count against the limit', async (t) => {
   const subagents = { maxChildrenPerAgent: 3 };
-  const world = await startWorld(t, { config: { agents: { defaults: { subagents } } } });
+  const world = await startWorld(t, {
+    config: { agents: { defaults: { subagents } } },
+    // the announce of the first one fails
+    rewrite: (text) => (text.startsWith('[Announce step') ? 'FAIL: 400 no' : undefined),
+  });
   const tasks = [
     { task: 'SAY: ok' },
     { task: 'FAIL: 400 no' },
@@ -223,7 +227,13 @@ test('[BR-135] children that have ended, however they ended, do not count agains
     const { runId } = await world.tool('sessions_spawn', args);
     outcomes.push((await ended(world, runId))['outcome']);
   }
-  assert.deepEqual(outcomes, ['ok', 'error', 'timeout']);
+  const stopped = world.model.hold('never said');
+  const { runId } = await world.tool('sessions_spawn', { task: 'SAY: never said' });
+  await stopped.arrived();
+  await world.client.request('runs.stop', { runId });
+  outcomes.push((await ended(world, runId))['outcome']);
+  stopped.release();
+  assert.deepEqual(outcomes, ['ok', 'error', 'timeout', 'aborted']);
   const held = world.model.hold(OF_CHILDREN);
   for (let n = 0; n < 3; n += 1) {
     assert.equal((await world.tool('sessions_spawn', { task: 'SAY: x' }))['status'], 'accepted');

@@ -238,18 +238,25 @@ test('[SP4, BR-141] a sub-agent is offered no session tools, and may not spawn e
 
 test('[SP5, BR-134] the limit of active children holds under a burst', async (t) => {
   const world = await startWorld(t);
-  const burst = Array.from({ length: 12 }, () =>
-    world.tool('sessions_spawn', { task: 'SLEEP: 300\nSAY: x' }),
-  );
-  const answers = await Promise.all(burst);
-  assert.equal(answers.filter(({ status }) => status === 'accepted').length, 5);
-  assert.match(
-    String(answers.find(({ status }) => status === 'forbidden')?.['error']),
-    /maxChildrenPerAgent is 5/,
-  );
+  const held = world.model.hold('You are a sub-agent');
+  const burst = async (count: number): Promise<Record<string, unknown>[]> =>
+    Promise.all(
+      Array.from({ length: count }, () => world.tool('sessions_spawn', { task: 'SAY: x' })),
+    );
+  const refused = (answers: Record<string, unknown>[]) =>
+    answers.filter(({ status }) => status !== 'accepted');
+  const first = refused(await burst(50));
+  assert.equal(first.length, 45);
+  for (const { status, error } of first) {
+    assert.equal(status, 'forbidden');
+    assert.match(String(error), /maxChildrenPerAgent is 5/);
+  }
+  held.release();
   await world.quiet();
-  const again = await world.tool('sessions_spawn', { task: 'SAY: x' });
-  assert.equal(again['status'], 'accepted');
+  const again = world.model.hold('You are a sub-agent');
+  assert.equal(refused(await burst(6)).length, 1, 'five more fit');
+  again.release();
+  await world.quiet();
 });
 
 test('[SP6] the same idempotency key gives the same child', async (t) => {
