@@ -411,11 +411,17 @@ test('[AN19] a chain of relays and spawns comes to an end, and the refusal names
 test('[SP8, BR-051] a child is told once that its time is nearly up', async (t) => {
   const step = call('write', { path: 'a.txt', content: 'x' });
   const world = await startIn(t, 'template', {
+    clock: 'movable',
     rewrite: (text) =>
       text.includes('left of the time limit') ? `${step}\nSLEEP: 60000` : undefined,
   });
-  const task = [step, 'SLEEP: 2100', step, 'SAY: never'].join('\n');
-  const { childKey, runId } = await spawn(world, { task, runTimeoutSeconds: 3 });
+  // its first call is held while its time, and nobody else's, goes by
+  const held = world.model.hold(CHILD);
+  const task = [step, 'SAY: never'].join('\n');
+  const { childKey, runId } = await spawn(world, { task, runTimeoutSeconds: 6 });
+  await held.arrived();
+  await world.passTime(4100);
+  held.release();
   const wait = await world.client.request('agent.wait', { runId });
   assert.equal(wait['outcome'], 'timeout');
   const notices = usersOf(await world.history(childKey)).filter((message) =>
