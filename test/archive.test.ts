@@ -144,16 +144,19 @@ test('[AR6] notes that wait do not keep a session open: they enter its transcrip
   assert.deepEqual(await world.store.read((tx) => tx.inputs.pending(childKey, 10)), []);
 });
 
-const OUTCOMES: [name: string, task: Json][] = [
+const OUTCOMES: [name: string, task: Json, announce?: Json][] = [
   ['ok', { task: 'SAY: SECRET' }],
   ['error', { task: 'FAIL: 400 SECRET' }],
   ['timeout', { task: 'SLEEP: 60000\nSAY: SECRET', runTimeoutSeconds: 0.2 }],
   ['ANNOUNCE_SKIP', { task: 'SAY: SECRET\nSAY: ANNOUNCE_SKIP' }],
+  ['a silent announce', { task: 'SAY: SECRET' }, { mode: 'silent' }],
 ];
 
-for (const [name, task] of OUTCOMES) {
+for (const [name, task, announce = {}] of OUTCOMES) {
   test(`[AR7, BR-052, BR-055] cleanup "delete" after ${name}: out of every tool, not before the announce`, async (t) => {
-    const world = await startWorld(t);
+    const world = await startWorld(t, {
+      config: { agents: { defaults: { subagents: { announce } } } },
+    });
     const { childKey, runId } = await spawn(world, { ...task, cleanup: 'delete', label: 'gone' });
     const ended = await world.client.request('agent.wait', { runId, timeoutMs: 20_000 });
     await world.quiet();
