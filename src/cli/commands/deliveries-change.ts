@@ -9,8 +9,8 @@ export function defineDeliveriesRetry(command: Command, io: CliIo): void {
   command
     .summary('hand a stuck text over again')
     .description(
-      'Hands a failed or unknown delivery to its channel again, with fresh attempts, and what it held\n' +
-        'back of its text. One that waits for its next attempt is tried now. An unknown one may be in\n' +
+      'Hands a failed or unknown delivery to its channel again, with fresh attempts, and what it held ' +
+        'back of its text. One that waits for its next attempt is tried now. An unknown one may be in ' +
         'the chat already: this is the only way to show a text twice.',
     )
     .argument('<delivery-id>', 'from `deliveries list`');

@@ -11,7 +11,7 @@ export function defineSessionsDelete(command: Command, io: CliIo): void {
   command
     .summary('delete a session')
     .description(
-      'Stops a session with everything below it and takes it out of every tool. You can still read it\n' +
+      'Stops a session with everything below it and takes it out of every tool. You can still read it ' +
         'here, by key or sessionId, until session.maintenance.pruneAfter. A main session is reset instead.',
     )
     .argument('<key>', 'session key or sessionId')

@@ -9,7 +9,7 @@ export function defineSessionsReset(command: Command, io: CliIo): void {
   command
     .summary('give a session a new transcript')
     .description(
-      'Stops what the session is at and gives it a new, empty transcript. The old one stays readable\n' +
+      'Stops what the session is at and gives it a new, empty transcript. The old one stays readable ' +
         'by its sessionId; settings stay, and messages that wait go on.',
     )
     .argument('<key>', 'session key or sessionId; "main" for the main session');
