@@ -11,6 +11,7 @@ import {
   statSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -285,8 +286,12 @@ test('[MI6, BR-054] files that no session knows are neither opened nor listed', 
   const place = makePlace(t);
   await place.say('one');
   const folder = dirname(place.path());
-  for (let at = 0; at < 500; at += 1)
-    writeFileSync(join(folder, `orphan-${at}.jsonl`), 'not even JSON', { mode: 0o000 });
+  const orphans = Array.from({ length: 500 }, (_, at) => join(folder, `orphan-${at}.jsonl`));
+  for (const path of orphans) {
+    writeFileSync(path, 'not even JSON', { mode: 0o000 });
+    // read last long ago: whoever reads it now moves that, also where the mode stops nobody
+    utimesSync(path, new Date(1000), new Date());
+  }
   const gateway = await startGateway({
     stateDir: place.stateDir,
     port: 0,
@@ -299,5 +304,8 @@ test('[MI6, BR-054] files that no session knows are neither opened nor listed', 
   t.after(() => client.close());
   const list = await client.request<{ count: number }>('sessions.list', {});
   assert.equal(list.count, 1);
-  assert.equal(readFileSync(join(folder, 'orphan-7.jsonl'), 'utf8'), 'not even JSON');
+  for (const path of orphans) {
+    const { atimeMs, size } = statSync(path);
+    assert.deepEqual([atimeMs, size], [1000, 13], path);
+  }
 });
