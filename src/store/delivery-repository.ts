@@ -53,6 +53,12 @@ export interface DeliveryCursor {
   deliveryId: string;
 }
 
+/** What a walk needs of a part to know whether it belongs on a page; its text, which may be large, stays in the store. */
+export type DeliveryPlace = Pick<
+  DeliveryRow,
+  'deliveryId' | 'sessionKey' | 'routeSeq' | 'state' | 'attempts' | 'createdAt'
+>;
+
 export interface DeliveryReads {
   get(deliveryId: string): Promise<DeliveryRow | undefined>;
   /** Deliveries in this state, oldest first. */
@@ -73,19 +79,19 @@ export interface DeliveryReads {
     state: DeliveryRow['state'] | 'retrying';
     cursor: DeliveryCursor | undefined;
     limit: number;
-  }): Promise<DeliveryRow[]>;
+  }): Promise<DeliveryPlace[]>;
   /** The same of one session, in whatever state. */
   pageOfSession(query: {
     sessionKey: string;
     cursor: DeliveryCursor | undefined;
     limit: number;
-  }): Promise<DeliveryRow[]>;
+  }): Promise<DeliveryPlace[]>;
   /** Parts with a place in a route strictly before `beforeSeq`, the newest first. */
   pageOfRoute(query: {
     routeKey: string;
     beforeSeq: number | undefined;
     limit: number;
-  }): Promise<DeliveryRow[]>;
+  }): Promise<DeliveryPlace[]>;
 }
 
 export interface DeliveryWrites extends DeliveryReads {

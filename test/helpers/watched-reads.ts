@@ -9,21 +9,27 @@ export interface WatchedReads {
   scans: number[];
   /** bytes of stored messages of each `entries.tail` */
   tails: number[];
+  /** rows of each page of deliveries, runs and lines of the audit log */
+  pages: number[];
 }
 
 /** Returns a store that reads as the other one does, with what its reads cost. */
 export function watchReads(store: Store): WatchedReads {
   const scans: number[] = [];
   const tails: number[] = [];
+  const pages: number[] = [];
   const watched: ProxyHandler<ReadTx> = {
     get: (tx, name) => {
       if (name === 'sessions') {
-        return watch(tx.sessions, 'scan', (rows: SessionRow[]) => scans.push(rows.length));
+        return watch(tx.sessions, /^scan$/, (rows: SessionRow[]) => scans.push(rows.length));
       }
       if (name === 'entries') {
         const bytesOf = (rows: EntryRow[]): number =>
           rows.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0);
-        return watch(tx.entries, 'tail', (rows: EntryRow[]) => tails.push(bytesOf(rows)));
+        return watch(tx.entries, /^tail$/, (rows: EntryRow[]) => tails.push(bytesOf(rows)));
+      }
+      if (name === 'deliveries' || name === 'runs' || name === 'audit') {
+        return watch(tx[name], /^page/, (rows: unknown[]) => pages.push(rows.length));
       }
       return Reflect.get(tx, name) as unknown;
     },
@@ -31,6 +37,7 @@ export function watchReads(store: Store): WatchedReads {
   return {
     scans,
     tails,
+    pages,
     store: {
       read: (fn) => store.read((tx) => fn(new Proxy(tx, watched))),
       write: (unit, fn) => store.write(unit, fn),
@@ -40,17 +47,17 @@ export function watchReads(store: Store): WatchedReads {
   };
 }
 
-/** Tells `listener` what one method of a repository answers. */
+/** Tells `listener` what the methods of a repository with such a name answer. */
 function watch<T extends object, Rows>(
   repository: T,
-  method: keyof T,
+  methods: RegExp,
   listener: (rows: Rows) => void,
 ): T {
   return new Proxy(repository, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
-      if (name !== method) return value.bind(target) as unknown;
+      if (!methods.test(String(name))) return value.bind(target) as unknown;
       return async (...args: unknown[]): Promise<unknown> => {
         const rows = (await Reflect.apply(value, target, args)) as Rows;
         listener(rows);

@@ -1,17 +1,17 @@
 /** `deliveries.list`: what is stuck on its way to a chat, or all that one session or chat was to get. */
 import type { CursorPosition } from '../../core/session-cursor.ts';
 import type { DeliveryState } from '../../protocol/words.ts';
-import type { DeliveryRow } from '../../store/delivery-repository.ts';
+import type { DeliveryPlace, DeliveryRow } from '../../store/delivery-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
+import { must } from '../../util/assert.ts';
 import { withoutNull } from '../../util/without-null.ts';
 import type { ServiceContext } from '../context.ts';
+import { type FilteredPage, readFilteredPage } from '../filtered-page.ts';
 import { openPageCursor, pageCursor } from '../page-cursor.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
 
 const DEFAULT_LIMIT = 50;
 const LIMIT_MAX = 200;
-/** Most parts of a session or a chat that a page with a filter by state looks at; then it ends early and has a cursor. */
-const MAX_EXAMINED = 5000;
 /** Characters of a text that a list shows. */
 const TEXT_SHOWN = 500;
 
@@ -77,8 +77,13 @@ export function listDeliveries(
   const position = openPageCursor(context, { method: 'deliveries.list', form, cursor });
   return context.store.read(async (tx) => {
     const { rows, next } = await pageOf(tx, context, { query, position, limit });
+    const deliveries: DeliveryView[] = [];
+    for (const { deliveryId } of rows) {
+      const row = must(await tx.deliveries.get(deliveryId), 'a delivery of the same snapshot');
+      deliveries.push(toDeliveryView(row));
+    }
     return {
-      deliveries: rows.map(toDeliveryView),
+      deliveries,
       count: rows.length,
       limitApplied: limit,
       hasMore: next !== undefined,
@@ -87,60 +92,55 @@ export function listDeliveries(
   });
 }
 
-interface Page {
-  rows: DeliveryRow[];
-  /** the row that the next page goes on after */
-  next: DeliveryRow | undefined;
-}
 interface Asked {
   query: DeliveriesQuery;
   position: CursorPosition | undefined;
   limit: number;
 }
+type Page = FilteredPage<DeliveryPlace>;
 
 async function pageOf(tx: ReadTx, context: ServiceContext, asked: Asked): Promise<Page> {
-  const { query, limit } = asked;
-  const { sessionKey, routeKey, states } = query;
+  const { sessionKey, routeKey, states } = asked.query;
   if (sessionKey === undefined && routeKey === undefined) return pageOfStates(tx, asked);
   const key =
     sessionKey === undefined
       ? undefined
       : (await lookUpForOperator(tx, context.config(), sessionKey)).key;
-  const isFiltered = states !== undefined || (key !== undefined && routeKey !== undefined);
-  const most = isFiltered ? MAX_EXAMINED : limit + 1;
-  const examined = await examine(tx, { ...asked, key, most });
-  const found = examined.filter(
-    (row) =>
+  return readFilteredPage({
+    limit: asked.limit,
+    read: (after, limit) => readOn(tx, { ...asked, key, after, limit }),
+    keep: (row) =>
       (key === undefined || row.sessionKey === key) &&
       (states === undefined || states.some((state) => isIn(row, state))),
-  );
-  const rows = found.slice(0, limit);
-  if (found.length > limit) return { rows, next: rows.at(-1) };
-  return { rows, next: examined.length === most ? examined.at(-1) : undefined };
+  });
 }
 
-function examine(
+/** Returns the next parts of a chat, or of a session where none is named. */
+function readOn(
   tx: ReadTx,
-  { query, position, key, most }: Asked & { key: string | undefined; most: number },
-): Promise<DeliveryRow[]> {
+  of: Asked & { key: string | undefined; after: DeliveryPlace | undefined },
+): Promise<DeliveryPlace[]> {
+  const { query, position, key, after, limit } = of;
   const { routeKey } = query;
   if (routeKey !== undefined) {
-    const beforeSeq = position?.updatedAt;
-    return tx.deliveries.pageOfRoute({ routeKey, beforeSeq, limit: most });
+    const beforeSeq = after?.routeSeq ?? position?.updatedAt;
+    return tx.deliveries.pageOfRoute({ routeKey, beforeSeq, limit });
   }
-  return tx.deliveries.pageOfSession({
-    sessionKey: key ?? '',
-    cursor: toCursor(position),
-    limit: most,
-  });
+  const cursor = after ?? toCursor(position);
+  return tx.deliveries.pageOfSession({ sessionKey: key ?? '', cursor, limit });
 }
 
 /** Each state has an index of its own, so the newest of all are among the newest of each. */
 async function pageOfStates(tx: ReadTx, { query, position, limit }: Asked): Promise<Page> {
-  const found: DeliveryRow[] = [];
+  const found: DeliveryPlace[] = [];
   for (const state of new Set(query.states ?? STUCK)) {
-    const page = { state, cursor: toCursor(position), limit: limit + 1 };
-    found.push(...(await tx.deliveries.pageOfState(page)));
+    const { rows } = await readFilteredPage<DeliveryPlace>({
+      limit: limit + 1,
+      read: (after, count) =>
+        tx.deliveries.pageOfState({ state, cursor: after ?? toCursor(position), limit: count }),
+      keep: () => true,
+    });
+    found.push(...rows);
   }
   const newest = [...new Map(found.map((row) => [row.deliveryId, row])).values()].toSorted(
     (a, b) => b.createdAt - a.createdAt || (a.deliveryId < b.deliveryId ? 1 : -1),
@@ -149,7 +149,7 @@ async function pageOfStates(tx: ReadTx, { query, position, limit }: Asked): Prom
   return { rows, next: newest.length > limit ? rows.at(-1) : undefined };
 }
 
-function isIn({ state, attempts }: DeliveryRow, filter: DeliveryFilter): boolean {
+function isIn({ state, attempts }: DeliveryPlace, filter: DeliveryFilter): boolean {
   return filter === 'retrying' ? state === 'queued' && attempts > 0 : state === filter;
 }
 
@@ -158,7 +158,7 @@ function toCursor(position: CursorPosition | undefined) {
   return { createdAt: position.updatedAt, deliveryId: position.key };
 }
 
-function placeOf(row: DeliveryRow, form: 'delivery' | 'route'): CursorPosition {
+function placeOf(row: DeliveryPlace, form: 'delivery' | 'route'): CursorPosition {
   const updatedAt = form === 'route' ? row.routeSeq : row.createdAt;
   return { updatedAt, key: row.deliveryId };
 }

@@ -1,5 +1,5 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
-import type { DeliveryRow } from '../delivery-repository.ts';
+import type { DeliveryPlace, DeliveryRow } from '../delivery-repository.ts';
 import type { DeliveryCursor, DeliveryReads, DeliveryWrites } from '../delivery-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
@@ -77,9 +77,18 @@ type Position = DeliveryCursor & { limit: number };
 /** Sorts after every row, so that the first page is asked like any other. */
 const BEFORE_ALL: DeliveryCursor = { createdAt: Number.MAX_SAFE_INTEGER, deliveryId: '' };
 
+const PLACE = [
+  'delivery_id',
+  'session_key',
+  'route_seq',
+  'state',
+  'attempts',
+  'created_at',
+] as const;
+
 function newestFirst(rows: SelectQueryBuilder<Tables, 'deliveries', object>, p: Position) {
   return rows
-    .selectAll()
+    .select(PLACE)
     .where((eb) =>
       eb(eb.refTuple('created_at', 'delivery_id'), '<', eb.tuple(p.createdAt, p.deliveryId)),
     )
@@ -108,7 +117,7 @@ const PAGE_OF_SESSION = defineQuery((db, p: Position & { sessionKey: string }) =
 const PAGE_OF_ROUTE = defineQuery((db, p: { routeKey: string; beforeSeq: number; limit: number }) =>
   db
     .selectFrom('deliveries')
-    .selectAll()
+    .select(PLACE)
     .where('route_key', '=', p.routeKey)
     .where('route_seq', '<', p.beforeSeq)
     // what never goes out has no place
@@ -160,7 +169,7 @@ export class SqlDeliveries implements DeliveryWrites {
     state,
     cursor = BEFORE_ALL,
     limit,
-  }: Parameters<DeliveryReads['pageOfState']>[0]): Promise<DeliveryRow[]> {
+  }: Parameters<DeliveryReads['pageOfState']>[0]): Promise<DeliveryPlace[]> {
     if (state === 'retrying') return this.#unit.all(PAGE_OF_RETRYING, { ...cursor, limit });
     return this.#unit.all(PAGE_OF_STATE, { ...cursor, limit, state });
   }
@@ -169,7 +178,7 @@ export class SqlDeliveries implements DeliveryWrites {
     sessionKey,
     cursor = BEFORE_ALL,
     limit,
-  }: Parameters<DeliveryReads['pageOfSession']>[0]): Promise<DeliveryRow[]> {
+  }: Parameters<DeliveryReads['pageOfSession']>[0]): Promise<DeliveryPlace[]> {
     return this.#unit.all(PAGE_OF_SESSION, { ...cursor, limit, sessionKey });
   }
 
@@ -177,7 +186,7 @@ export class SqlDeliveries implements DeliveryWrites {
     routeKey,
     beforeSeq = Number.MAX_SAFE_INTEGER,
     limit,
-  }: Parameters<DeliveryReads['pageOfRoute']>[0]): Promise<DeliveryRow[]> {
+  }: Parameters<DeliveryReads['pageOfRoute']>[0]): Promise<DeliveryPlace[]> {
     return this.#unit.all(PAGE_OF_ROUTE, { routeKey, beforeSeq, limit });
   }
 
