@@ -6,14 +6,13 @@ import type { AuditScope } from '../store/audit-repository.ts';
 import type { ReadTx } from '../store/store.ts';
 import { withoutNull } from '../util/without-null.ts';
 import type { ServiceContext } from './context.ts';
+import { readFilteredPage } from './filtered-page.ts';
 import { openPageCursor, pageCursor } from './page-cursor.ts';
 import { lookUpForOperator } from './sessions/resolve-caller.ts';
 import { type OnUnreadable, unreadableReporter } from './unreadable-rows.ts';
 
 const DEFAULT_LIMIT = 50;
 const LIMIT_MAX = 200;
-/** Most lines that a page with more than one filter looks at; then it ends early and has a cursor. */
-const MAX_EXAMINED = 5000;
 /** keeps cursors of this list apart from others */
 const FORM = 'audit';
 
@@ -58,17 +57,18 @@ export function listAudit(context: ServiceContext, query: AuditQuery): Promise<A
   const onUnreadable = unreadableReporter(context);
   return context.store.read(async (tx) => {
     const wanted = await wantedOf(tx, context.config(), query);
-    const most = wanted.length > 1 ? MAX_EXAMINED : limit + 1;
     const [of] = wanted;
-    const examined = await tx.audit.page({
-      ...(of === undefined ? {} : { of }),
-      cursor: position === undefined ? undefined : { at: position.updatedAt, id: position.key },
-      limit: most,
+    const start = position && { at: position.updatedAt, id: position.key };
+    const { rows, next } = await readFilteredPage<AuditRow>({
+      limit,
+      read: (after, count) =>
+        tx.audit.page({
+          ...(of === undefined ? {} : { of }),
+          cursor: after === undefined ? start : { at: after.at, id: after.id },
+          limit: count,
+        }),
+      keep: (row) => wanted.every((filter) => isIn(row, filter)),
     });
-    const found = examined.filter((row) => wanted.every((filter) => isIn(row, filter)));
-    const rows = found.slice(0, limit);
-    const next =
-      found.length > limit ? rows.at(-1) : examined.length === most ? examined.at(-1) : undefined;
     return {
       lines: rows.map((row) => toAuditView(row, onUnreadable)),
       count: rows.length,

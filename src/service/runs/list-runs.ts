@@ -7,6 +7,7 @@ import type { ReadTx } from '../../store/store.ts';
 import type { RunCursor } from '../../store/run-repository.ts';
 import { withoutNull } from '../../util/without-null.ts';
 import type { ServiceContext } from '../context.ts';
+import { readFilteredPage } from '../filtered-page.ts';
 import { openPageCursor, pageCursor } from '../page-cursor.ts';
 import type { RunsPage, RunsQuery, RunView } from './run-answers.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
@@ -16,8 +17,6 @@ import { unknownRun } from './wait-for-run.ts';
 
 const DEFAULT_LIMIT = 50;
 const LIMIT_MAX = 200;
-/** Most runs of one session that a page with a state filter looks at; then it ends early and has a cursor. */
-const MAX_EXAMINED = 5000;
 
 /** Returns one run, also by the id of a message that another run took in. */
 export function getRun({ store }: Pick<ServiceContext, 'store'>, runId: string): Promise<RunView> {
@@ -72,7 +71,13 @@ async function pageOfAll(
     position === undefined ? undefined : { acceptedAt: position.updatedAt, runId: position.key };
   const found: RunRow[] = [];
   for (const each of state === undefined ? RUN_STATES : [state]) {
-    found.push(...(await tx.runs.pageOfState({ state: each, cursor, limit: limit + 1 })));
+    const { rows } = await readFilteredPage<RunRow>({
+      limit: limit + 1,
+      read: (after, count) =>
+        tx.runs.pageOfState({ state: each, cursor: after ?? cursor, limit: count }),
+      keep: () => true,
+    });
+    found.push(...rows);
   }
   found.sort((a, b) => b.acceptedAt - a.acceptedAt || (a.runId < b.runId ? 1 : -1));
   const runs = found.slice(0, limit);
@@ -95,22 +100,19 @@ async function pageOfSession(
 ): Promise<Page> {
   const { state, position, limit } = query;
   const { key } = await lookUpForOperator(tx, context.config(), query.sessionKey ?? '');
-  const after =
+  const start =
     position === undefined
       ? undefined
       : { acceptedAt: position.updatedAt, seq: Number(position.key) };
-  const examined = await tx.runs.pageOfSession({
-    sessionKey: key,
-    after,
-    limit: state === undefined ? limit + 1 : MAX_EXAMINED,
+  const { rows, next } = await readFilteredPage<RunRow>({
+    limit,
+    read: (after, count) =>
+      tx.runs.pageOfSession({ sessionKey: key, after: after ?? start, limit: count }),
+    keep: (run) => state === undefined || run.state === state,
   });
-  const found = examined.filter((run) => state === undefined || run.state === state);
-  const runs = found.slice(0, limit);
-  const isCut = found.length > limit;
-  const last = isCut ? runs.at(-1) : examined.length === MAX_EXAMINED ? examined.at(-1) : undefined;
   return {
-    runs,
-    next: last === undefined ? undefined : { updatedAt: last.acceptedAt, key: String(last.seq) },
+    runs: rows,
+    next: next === undefined ? undefined : { updatedAt: next.acceptedAt, key: String(next.seq) },
   };
 }
 
