@@ -1,4 +1,5 @@
 /** The rows of model calls and of what a session used in a day, and what reads and writes them. */
+import type { UsageSum } from '../core/usage-sum.ts';
 
 /** One call of a model, and what it used. Only what may be billed is here. */
 export interface ModelCallRow {
@@ -24,7 +25,7 @@ export interface ModelCallRow {
 }
 
 /** What the runs of a session used of one model on one day. */
-export interface UsageDayRow {
+export interface UsageDayRow extends UsageSum {
   sessionKey: string;
   /** days since 1970-01-01, UTC */
   day: number;
@@ -32,17 +33,6 @@ export interface UsageDayRow {
   model: string;
   agentId: string;
   rootKey: string;
-  calls: number;
-  /** of these: nobody knows what they used */
-  unknownCalls: number;
-  /** of these: what they used is known, and the model has no prices */
-  unpricedCalls: number;
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
-  /** of the calls whose cost is known */
-  costNanos: number;
   /** of the calls: they went with their run, the sums keep them */
   purgedCalls: number;
 }

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { addUsage, noUsage, usageOfCall } from '../../core/usage-sum.ts';
 import { createSessionWorld, type SessionWorld } from '../../../test/helpers/session-world.ts';
 import { costNanosOf } from '../../core/money.ts';
 import type { ModelCallRow } from '../../store/usage-repository.ts';
 import { session } from '../../store/contract/samples.suite.ts';
 import type { UsageAnswer, UsageBy, UsageTotals } from './usage-answers.ts';
 import { readUsage } from './read-usage.ts';
-import { addUsage, noUsage, toTotals, usageOfCall } from './usage-sums.ts';
+import { toTotals } from './usage-sums.ts';
 
 const DAY = 86_400_000;
 /** root, its child, the child's child; and another root */
@@ -107,7 +108,7 @@ test('[US13] over runs, sessions, trees, agents, models and days the sums are th
       await addTree(world);
       await book(world, calls);
       const expected = noUsage();
-      for (const call of calls) addUsage(expected, usageOfCall({ ...toCall(call), position: 0 }));
+      for (const call of calls) addUsage(expected, usageOfCall(toCall(call)));
       const whole = sumOf([toTotals(expected)]);
 
       const runIds = [...new Set(calls.map((call) => toCall(call).runId))];

@@ -1,4 +1,5 @@
 /** `usage`: tokens and cost of a run, a session, a tree or everything, for the operator. */
+import { addUsage, noUsage, usageOfCall } from '../../core/usage-sum.ts';
 import type { UsageDayRow } from '../../store/usage-repository.ts';
 import type { ServiceContext } from '../context.ts';
 import { openPageCursor, pageCursor } from '../page-cursor.ts';
@@ -7,7 +8,7 @@ import { unknownRun } from '../runs/wait-for-run.ts';
 import type { UsageAnswer, UsageBy, UsageGroup, UsageQuery } from './usage-answers.ts';
 import { formatDay } from '../../util/utc-day.ts';
 import { UsageSums } from './usage-groups.ts';
-import { addUsage, noUsage, toTotals, usageOfCall, usageOfPurged } from './usage-sums.ts';
+import { toTotals, usageOfPurged } from './usage-sums.ts';
 import { windowOf, wordsOf } from './usage-window.ts';
 import { type UsageWindow, walkSessions, walkUsage } from './walk-usage.ts';
 

@@ -1,6 +1,7 @@
+import { addUsage, noUsage, type UsageSum } from '../../core/usage-sum.ts';
 import { must } from '../../util/assert.ts';
 import type { UsageGroup } from './usage-answers.ts';
-import { addUsage, noUsage, toTotals, type UsageSum } from './usage-sums.ts';
+import { toTotals } from './usage-sums.ts';
 
 /** Sums by name, in the order of the names' code units. */
 export class UsageSums {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { usageOfCall } from '../../core/usage-sum.ts';
 import type { ModelCallRow, UsageDayRow } from '../usage-repository.ts';
 import type { UsagePlace, UsageReads, UsageWrites } from '../usage-repository.ts';
 import { dayOf } from '../../util/utc-day.ts';
@@ -141,19 +142,7 @@ export class SqlUsage implements UsageWrites {
   async book(...[call, of]: Parameters<UsageWrites['book']>): Promise<void> {
     const last = await this.#unit.first(LAST_OF_RUN, { runId: call.runId });
     await this.#unit.insert('model_calls', { ...call, position: (last?.position ?? -1) + 1 });
-    const { usageKnown, costNanos } = call;
-    await this.#unit.change(ADD_TO_DAY, {
-      ...of,
-      day: dayOf(call.at),
-      model: call.model,
-      calls: 1,
-      unknownCalls: usageKnown ? 0 : 1,
-      unpricedCalls: usageKnown && costNanos === null ? 1 : 0,
-      inputTokens: call.inputTokens,
-      outputTokens: call.outputTokens,
-      cacheReadTokens: call.cacheReadTokens,
-      cacheWriteTokens: call.cacheWriteTokens,
-      costNanos: costNanos ?? 0,
-    });
+    const place = { ...of, day: dayOf(call.at), model: call.model };
+    await this.#unit.change(ADD_TO_DAY, { ...place, ...usageOfCall(call) });
   }
 }
