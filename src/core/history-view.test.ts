@@ -61,13 +61,18 @@ test('[BR-011] the oldest are dropped until the rest fits', () => {
   assert.ok(view.bytes <= HISTORY_MAX_BYTES && view.bytes > HISTORY_MAX_BYTES - 5000);
 });
 
-test('a newest message that fits in no way stays as a placeholder', () => {
+test('[BR-131] a newest message that fits in no way stays as a placeholder, and the view says that it is cut', () => {
   const parts = Array.from({ length: 5000 }, () => ({
     type: 'text' as const,
     text: 'many small parts',
   }));
   const view = viewHistory([user('old'), { ...assistant(''), content: parts }]);
   assert.match(JSON.stringify(view.messages.at(-1)), /message left out: \d+ bytes/);
+  const alone = viewHistory([{ ...assistant(''), content: parts }]);
+  assert.deepEqual(
+    [alone.truncated, alone.contentTruncated, alone.droppedMessages],
+    [true, true, 0],
+  );
 });
 
 test('the view is never above the cap, keeps the order and the newest', () => {

@@ -29,7 +29,8 @@ export interface HistoryBounds {
 }
 
 /** How long a text may stay, tried in turn until the newest message fits. */
-const TEXT_LIMITS = [4000, 1000, 200];
+const LONGEST_TEXT = 4000;
+const TEXT_LIMITS = [LONGEST_TEXT, 1000, 200];
 
 /**
  * Returns the messages within `maxBytes`: as they are while they fit, else with long texts cut and image
@@ -56,22 +57,28 @@ function trimHistory(
   messages: readonly Message[],
   { maxBytes, isMasked }: Required<HistoryBounds>,
 ): HistoryView {
-  const trim = new Trim(isMasked);
-  const kept: HistoryMessage[] = [];
+  const kept: Trimmed[] = [];
   let bytes = '[]'.length;
-  let done = trim.done;
   for (const message of messages.toReversed()) {
     const isNewest = kept.length === 0;
-    const shown = isNewest ? shrink(message, { trim, maxBytes }) : trim.message(message);
-    const size = sizeOf(shown) + (isNewest ? 0 : ','.length);
+    const trimmed = isNewest
+      ? shrink(message, { maxBytes, isMasked })
+      : trim(message, { limit: LONGEST_TEXT, isMasked });
+    const size = sizeOf(trimmed.message) + (isNewest ? 0 : ','.length);
     if (bytes + size > maxBytes) break;
     bytes += size;
-    kept.push(shown);
-    // of messages that are left out, nothing was done that shows
-    done = trim.done;
+    kept.push(trimmed);
   }
-  const droppedMessages = messages.length - kept.length;
-  return toView(kept.reverse(), { bytes, droppedMessages, ...done });
+  kept.reverse();
+  return toView(
+    kept.map(({ message }) => message),
+    {
+      bytes,
+      droppedMessages: messages.length - kept.length,
+      contentTruncated: kept.some(({ contentTruncated }) => contentTruncated),
+      contentRedacted: kept.some(({ contentRedacted }) => contentRedacted),
+    },
+  );
 }
 
 function toView(
@@ -82,44 +89,41 @@ function toView(
   return { messages, truncated, ...flags };
 }
 
-/** Cuts deeper and deeper until the message fits on its own. */
-function shrink(
-  message: Message,
-  { trim, maxBytes }: { trim: Trim; maxBytes: number },
-): HistoryMessage {
-  for (const limit of TEXT_LIMITS) {
-    const shown = trim.message(message, limit);
-    if (sizeOf([shown]) <= maxBytes) return shown;
-  }
-  const text = `[message left out: ${sizeOf(message)} bytes]`;
-  return { role: message.role, content: [{ type: 'text', text }], timestamp: message.timestamp };
+/** A message as it is shown, and what was done to it. */
+interface Trimmed {
+  message: HistoryMessage;
+  contentTruncated: boolean;
+  contentRedacted: boolean;
 }
 
-/** Makes messages smaller, and remembers what it did to them. */
-class Trim {
-  readonly #isMasked: boolean;
-  #done = { contentTruncated: false, contentRedacted: false };
-
-  constructor(isMasked: boolean) {
-    this.#isMasked = isMasked;
+/** Cuts deeper and deeper until the message fits on its own. */
+function shrink(message: Message, bounds: Required<HistoryBounds>): Trimmed {
+  const { maxBytes, isMasked } = bounds;
+  for (const limit of TEXT_LIMITS) {
+    const trimmed = trim(message, { limit, isMasked });
+    if (sizeOf([trimmed.message]) <= maxBytes) return trimmed;
   }
+  const text = `[message left out: ${sizeOf(message)} bytes]`;
+  const { role, timestamp } = message;
+  return {
+    message: { role, content: [{ type: 'text', text }], timestamp },
+    contentTruncated: true,
+    contentRedacted: false,
+  };
+}
 
-  get done(): { contentTruncated: boolean; contentRedacted: boolean } {
-    return this.#done;
-  }
-
-  /** Returns the message itself when nothing in it is long or masked. */
-  message(message: Message, limit = TEXT_LIMITS[0] ?? 0): HistoryMessage {
-    const masked = this.#isMasked
-      ? maskValue(message, (text) => maskBeginning(text, limit))
-      : message;
-    const trimmed = trimValue(masked, limit);
-    this.#done = {
-      contentTruncated: this.#done.contentTruncated || trimmed !== masked,
-      contentRedacted: this.#done.contentRedacted || masked !== message,
-    };
-    return trimmed as HistoryMessage;
-  }
+/** Keeps the message itself when nothing in it is long or masked. */
+function trim(
+  message: Message,
+  { limit, isMasked }: { limit: number; isMasked: boolean },
+): Trimmed {
+  const masked = isMasked ? maskValue(message, (text) => maskBeginning(text, limit)) : message;
+  const trimmed = trimValue(masked, limit);
+  return {
+    message: trimmed as HistoryMessage,
+    contentTruncated: trimmed !== masked,
+    contentRedacted: masked !== message,
+  };
 }
 
 function trimValue(value: unknown, limit: number): unknown {
