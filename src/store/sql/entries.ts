@@ -8,15 +8,7 @@ import { defineQuery, keyed } from './query.ts';
 import { indexMessage } from './search.ts';
 import type { SqlUnit } from './sql-unit.ts';
 
-interface NewEntry {
-  sessionId: string;
-  entryId: string;
-  type: string;
-  role: EntryRow['role'];
-  runId: string | null;
-  json: string;
-  createdAt: number;
-}
+type NewEntry = Parameters<EntryWrites['append']>[0];
 
 /** Takes seq and parent from the window, in one statement. */
 const APPEND = defineQuery((db, p: NewEntry) =>

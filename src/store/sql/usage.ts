@@ -1,10 +1,11 @@
-import { sql } from 'kysely';
+import { type SelectQueryBuilder, sql } from 'kysely';
 import { usageOfCall } from '../../core/usage-sum.ts';
 import type { ModelCallRow, UsageDayRow } from '../usage-repository.ts';
 import type { UsagePlace, UsageReads, UsageWrites } from '../usage-repository.ts';
 import { dayOf } from '../../util/utc-day.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
+import type { Tables } from './tables.ts';
 
 const CALLS_OF_RUN = defineQuery((db, p: { runId: string }) =>
   db.selectFrom('model_calls').selectAll().where('run_id', '=', p.runId).orderBy('position'),
@@ -19,7 +20,8 @@ const LAST_OF_RUN = defineQuery((db, p: { runId: string }) =>
     .limit(1),
 );
 
-const SUMS = [
+/** The columns of a day that are sums of its calls. */
+export const USAGE_SUMS = [
   'calls',
   'unknown_calls',
   'unpriced_calls',
@@ -54,7 +56,7 @@ const ADD_TO_DAY = defineQuery((db, p: Omit<UsageDayRow, 'purgedCalls'>) =>
         .columns(['session_key', 'day', 'model'])
         .doUpdateSet(
           Object.fromEntries(
-            SUMS.map((name) => [
+            USAGE_SUMS.map((name) => [
               name,
               sql<number>`${sql.ref(`usage_days.${name}`)} + ${sql.ref(`excluded.${name}`)}`,
             ]),
@@ -78,9 +80,8 @@ const PAGE_BY_DAY = defineQuery((db, p: PageQuery) =>
     .limit(p.limit),
 );
 
-const PAGE_BY_SESSION = defineQuery((db, p: PageQuery) =>
-  db
-    .selectFrom('usage_days')
+function bySession(rows: SelectQueryBuilder<Tables, 'usage_days', object>, p: PageQuery) {
+  return rows
     .selectAll()
     .where((eb) =>
       eb(eb.refTuple('session_key', 'day', 'model'), '>', eb.tuple(p.sessionKey, p.day, p.model)),
@@ -88,7 +89,11 @@ const PAGE_BY_SESSION = defineQuery((db, p: PageQuery) =>
     .orderBy('session_key')
     .orderBy('day')
     .orderBy('model')
-    .limit(p.limit),
+    .limit(p.limit);
+}
+
+const PAGE_BY_SESSION = defineQuery((db, p: PageQuery) =>
+  bySession(db.selectFrom('usage_days'), p),
 );
 
 const PAGE_OF_SESSION = defineQuery((db, p: PageQuery & { scopeKey: string }) =>
@@ -103,17 +108,7 @@ const PAGE_OF_SESSION = defineQuery((db, p: PageQuery & { scopeKey: string }) =>
 );
 
 const PAGE_OF_ROOT = defineQuery((db, p: PageQuery & { scopeKey: string }) =>
-  db
-    .selectFrom('usage_days')
-    .selectAll()
-    .where('root_key', '=', p.scopeKey)
-    .where((eb) =>
-      eb(eb.refTuple('session_key', 'day', 'model'), '>', eb.tuple(p.sessionKey, p.day, p.model)),
-    )
-    .orderBy('session_key')
-    .orderBy('day')
-    .orderBy('model')
-    .limit(p.limit),
+  bySession(db.selectFrom('usage_days').where('root_key', '=', p.scopeKey), p),
 );
 
 export class SqlUsage implements UsageWrites {

@@ -1,16 +1,9 @@
 /** What model calls used, and the sums of it by day: two tables that must say the same. */
+import { USAGE_SUMS } from '../usage.ts';
 import { type Check, type Found, type Statement, statement } from './check.ts';
 
 /** What a sum holds besides the number of its calls. */
-const SUMS = [
-  'unknown_calls',
-  'unpriced_calls',
-  'input_tokens',
-  'output_tokens',
-  'cache_read_tokens',
-  'cache_write_tokens',
-  'cost_nanos',
-] as const;
+const SUMS = USAGE_SUMS.filter((name) => name !== 'calls');
 
 /** The calls that are there, by session, day and model. */
 const COUNTED = `counted as (
