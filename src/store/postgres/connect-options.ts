@@ -33,6 +33,12 @@ export function connectOptions(url: string): pg.ClientConfig {
   };
 }
 
+/** The same for statements that take as long as there are rows: migrations, and the rules of the doctor. */
+export function longConnectOptions(url: string): pg.ClientConfig {
+  const { query_timeout: _, ...options } = connectOptions(url);
+  return options;
+}
+
 /** Returns a pool whose connections may break: a query in it is rejected, the next use makes a new one. */
 export function createPool(url: string, max: number): pg.Pool {
   const pool = new pg.Pool({ ...connectOptions(url), max, idleTimeoutMillis: 30_000 });

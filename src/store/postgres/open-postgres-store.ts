@@ -2,7 +2,7 @@ import pg from 'pg';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { ReadTx, SharedStore, SlowReadLimit, Store, StoreSignal, WriteTx } from '../store.ts';
-import { connectOptions, createPool, placeOf } from './connect-options.ts';
+import { connectOptions, createPool, longConnectOptions, placeOf } from './connect-options.ts';
 import { findPooler, refuseTransactionPooler } from './find-pooler.ts';
 import { createJobWorker, migrateJobs } from './job-worker.ts';
 import { Membership } from './membership.ts';
@@ -27,6 +27,8 @@ export interface PostgresStoreOptions {
 }
 
 const MAX_READERS = 8;
+/** A migration takes its time, but waits for nobody without an end. */
+const WAIT_FOR_LOCKS = `set lock_timeout = '20s'`;
 
 /**
  * Opens the store in a Postgres database, brings its schema up to date and joins its gateways.
@@ -56,12 +58,13 @@ async function prepareDatabase(
   url: string,
   { place, logger }: { place: string; logger: Logger },
 ): Promise<number> {
-  const client = new pg.Client(connectOptions(url));
+  const client = new pg.Client(longConnectOptions(url));
   client.on('error', () => {});
   try {
     await client.connect();
     await refuseTransactionPooler(client, { url, place });
     const connection = new PgConnection(client, { place, isPrepared: false });
+    await connection.script(WAIT_FOR_LOCKS);
     return await migrate(connection, { place, alsoUnderLock: () => migrateJobs(url, logger) });
   } catch (error) {
     throw toStoreError(error, place);

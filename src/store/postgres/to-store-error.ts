@@ -13,6 +13,7 @@ const UNUSABLE: readonly [start: string, reason: string][] = [
   ['42501', 'its user lacks a permission'],
   ['53100', 'the disk is full'],
   ['53', 'it is out of resources'],
+  ['55P03', 'another program holds a lock of it for long; a gateway may be migrating it'],
   ['57', 'it is shutting down or starting'],
   ['58', 'it reports a system error'],
   ['XX', 'it reports an internal error'],

@@ -6,7 +6,7 @@ import type { DoctorStore } from '../../sql/doctor/check.ts';
 import { examineRows, type StoreReport } from '../../sql/doctor/examine-rows.ts';
 import { schemaFinding } from '../../sql/doctor/schema-finding.ts';
 import { NEWEST_VERSION, missingMigrations, SELECT_VERSION } from '../../sql/schema.ts';
-import { connectOptions, placeOf } from '../connect-options.ts';
+import { longConnectOptions, placeOf } from '../connect-options.ts';
 import { refuseTransactionPooler } from '../find-pooler.ts';
 import { migrateJobs } from '../job-worker.ts';
 import { migrate } from '../migrate.ts';
@@ -71,9 +71,7 @@ async function connect(
   url: string,
   place: string,
 ): Promise<{ client: pg.Client; connection: PgConnection }> {
-  // a rule over a large store takes its time
-  const { query_timeout: _, ...options } = connectOptions(url);
-  const client = new pg.Client(options);
+  const client = new pg.Client(longConnectOptions(url));
   client.on('error', () => {});
   try {
     await client.connect();
