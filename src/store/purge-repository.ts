@@ -26,8 +26,11 @@ export interface PurgeWrites {
   run(runId: string): Promise<void>;
   /** Takes the texts out of a run and its message: what is left says how it ended, under its key. */
   spendRun(runId: string, error: string | null): Promise<void>;
-  /** Removes notes that are in a transcript, texts alone where a key is kept; returns how many. */
-  notes(range: PurgeRange, limit: number): Promise<number>;
+  /**
+   * Removes notes that joined a transcript until then, texts alone where a key is kept; returns how many.
+   * With a `sessionId` not those that a run has taken into another one, at the same time perhaps.
+   */
+  notes(range: PurgeRange & { sessionId: string | undefined }, limit: number): Promise<number>;
   /** The same for texts that need nobody any more. */
   deliveries(range: PurgeRange, limit: number): Promise<number>;
   window(sessionId: string): Promise<void>;

@@ -19,9 +19,10 @@ export async function purgeStep(tx: WriteTx, sessionId: string): Promise<void> {
     sessionKey: window.sessionKey,
     until: isLast ? Number.MAX_SAFE_INTEGER : (window.endedAt ?? window.purgeAt),
   };
-  const runs = await tx.purge.runs({ ...range, sessionId: isLast ? undefined : sessionId }, RUNS);
+  const ofWindow = { ...range, sessionId: isLast ? undefined : sessionId };
+  const runs = await tx.purge.runs(ofWindow, RUNS);
   if (runs.length > 0) return purgeRuns(tx, { sessionKey: window.sessionKey, runs });
-  if ((await tx.purge.notes(range, ROWS)) > 0) return;
+  if ((await tx.purge.notes(ofWindow, ROWS)) > 0) return;
   if ((await tx.purge.deliveries(range, ROWS)) > 0) return;
   await tx.purge.window(sessionId);
   if (isLast) await purgeSession(tx, window.sessionKey);

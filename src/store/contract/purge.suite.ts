@@ -237,6 +237,14 @@ export function purgeContract(open: OpenHarness): void {
           await tx.inputs.insert(
             input('n4', 'k', { ...note, ...key, seq: 4, state: 'appended', appendedAt: 5 }),
           );
+          for (const [id, sessionId] of [
+            ['here', 's'],
+            ['there', 'next'],
+          ] as const) {
+            await tx.runs.insert(run(id, 'k', { sessionId }));
+            const joined = { state: 'appended', appendedAt: 5, runId: id } as const;
+            await tx.inputs.insert(input(`in ${id}`, 'k', { kind: 'note', seq: 5, ...joined }));
+          }
           const sent = { sessionKey: 'k', createdAt: 5 };
           await tx.deliveries.insert(delivery('d1', { ...sent, state: 'sent' }));
           await tx.deliveries.insert(delivery('d2', { ...sent, state: 'failed' }));
@@ -245,8 +253,11 @@ export function purgeContract(open: OpenHarness): void {
           await tx.deliveries.insert(delivery('d5', { ...sent, state: 'sent', createdAt: 50 }));
         });
         const range = { sessionKey: 'k', until: 10 };
-        const notes = () => store.write('purge', (tx) => tx.purge.notes(range, 10));
-        assert.deepEqual([await notes(), await notes()], [2, 0]);
+        const notes = (sessionId?: string) =>
+          store.write('purge', (tx) => tx.purge.notes({ ...range, sessionId }, 10));
+        assert.deepEqual([await notes('s'), await notes('s')], [3, 0]);
+        assert.ok(await store.read((tx) => tx.inputs.get('in there')));
+        assert.deepEqual([await notes(), await notes()], [1, 0]);
         const deliveries = () => store.write('purge', (tx) => tx.purge.deliveries(range, 10));
         assert.deepEqual([await deliveries(), await deliveries()], [2, 0]);
         await store.read(async (tx) => {

@@ -228,7 +228,7 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ['purge.run', (tx) => tx.purge.run('run 9'), /using waits_of_run on/],
   [
     'purge.notes',
-    (tx) => tx.purge.notes({ sessionKey: 'key 9', until: 900 }, 9),
+    (tx) => tx.purge.notes({ sessionKey: 'key 9', until: 900, sessionId: 's' }, 9),
     /using inputs_notes on[^]*Index Cond: .*session_key = /,
   ],
   [

@@ -112,34 +112,53 @@ const SPEND_RUN = defineQuery((db, p: { runId: string; at: number; error: string
 /** The condition of the partial index of notes, word for word. */
 const IS_NOTE = sql<SqlBool>`kind in ('note', 'announce', 'summary')`;
 
-function notesOf(eb: ExpressionBuilder<Tables, 'inputs'>, p: Range, which: Expression<SqlBool>) {
-  return eb
-    .selectFrom('inputs')
-    .select('input_id')
-    .where('session_key', '=', p.sessionKey)
-    .where(IS_NOTE)
-    .where('state', '<>', 'pending')
-    .where((of) => of(of.fn.coalesce('appended_at', 'accepted_at'), '<=', p.until))
-    .where(which)
-    .orderBy('seq')
-    .limit(p.limit);
-}
-
-const NOTES = defineQuery((db, p: Range) =>
-  db
-    .deleteFrom('inputs')
-    .where('input_id', 'in', (eb) => notesOf(eb, p, eb('idempotency_key', 'is', null))),
-);
-
-/** A key is kept, so that the note is not taken a second time. */
-const SPEND_NOTES = defineQuery((db, p: Range) =>
-  db
-    .updateTable('inputs')
-    .set({ text: '', provenance_json: null })
-    .where('input_id', 'in', (eb) =>
-      notesOf(eb, p, eb.and([eb('idempotency_key', 'is not', null), eb('text', '<>', '')])),
+/** Notes of a transcript, or all of a session: those that a run took into another transcript are not of this one. */
+const noteQueries = keyed((scope) => {
+  type NoteRange = Range & { sessionId: string };
+  function notesOf(
+    eb: ExpressionBuilder<Tables, 'inputs'>,
+    p: NoteRange,
+    which: Expression<SqlBool>,
+  ) {
+    const query = eb
+      .selectFrom('inputs')
+      .select('input_id')
+      .where('session_key', '=', p.sessionKey)
+      .where(IS_NOTE)
+      .where('state', '<>', 'pending')
+      .where((of) => of(of.fn.coalesce('appended_at', 'accepted_at'), '<=', p.until))
+      .where(which)
+      .orderBy('seq')
+      .limit(p.limit);
+    if (scope === 'session') return query;
+    return query.where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('runs')
+            .select('runs.run_id')
+            .whereRef('runs.run_id', '=', 'inputs.run_id')
+            .where('runs.session_id', '<>', p.sessionId),
+        ),
+      ),
+    );
+  }
+  return {
+    remove: defineQuery((db, p: NoteRange) =>
+      db
+        .deleteFrom('inputs')
+        .where('input_id', 'in', (eb) => notesOf(eb, p, eb('idempotency_key', 'is', null))),
     ),
-);
+    /** A key is kept, so that the note is not taken a second time. */
+    spend: defineQuery((db, p: NoteRange) =>
+      db
+        .updateTable('inputs')
+        .set({ text: '', provenance_json: null })
+        .where('input_id', 'in', (eb) =>
+          notesOf(eb, p, eb.and([eb('idempotency_key', 'is not', null), eb('text', '<>', '')])),
+        ),
+    ),
+  };
+});
 
 /** What waits at the desk stays: a text that never arrived does not vanish. */
 function deliveriesOf(
@@ -208,8 +227,8 @@ export class SqlPurge implements PurgeWrites {
   }
 
   runs(range: PurgeRange & { sessionId: string | undefined }, limit: number): Promise<PurgedRun[]> {
-    const scope = range.sessionId === undefined ? 'session' : 'window';
-    return this.#unit.all(runsQuery(scope), { ...range, sessionId: range.sessionId ?? '', limit });
+    const place = { ...range, sessionId: range.sessionId ?? '', limit };
+    return this.#unit.all(runsQuery(scopeOf(range)), place);
   }
 
   toolCalls(runId: string): Promise<number> {
@@ -243,9 +262,13 @@ export class SqlPurge implements PurgeWrites {
     await this.#unit.change(SPEND_RUN, { runId, error, at: this.#unit.now });
   }
 
-  async notes(range: PurgeRange, limit: number): Promise<number> {
-    const gone = await this.#unit.change(NOTES, { ...range, limit });
-    return gone + (await this.#unit.change(SPEND_NOTES, { ...range, limit }));
+  async notes(
+    range: PurgeRange & { sessionId: string | undefined },
+    limit: number,
+  ): Promise<number> {
+    const { remove, spend } = noteQueries(scopeOf(range));
+    const place = { ...range, sessionId: range.sessionId ?? '', limit };
+    return (await this.#unit.change(remove, place)) + (await this.#unit.change(spend, place));
   }
 
   async deliveries(range: PurgeRange, limit: number): Promise<number> {
@@ -265,4 +288,8 @@ export class SqlPurge implements PurgeWrites {
     await this.#unit.change(WAITS, { runId });
     await this.#unit.change(EXCHANGE, { runId });
   }
+}
+
+function scopeOf({ sessionId }: { sessionId: string | undefined }): 'window' | 'session' {
+  return sessionId === undefined ? 'session' : 'window';
 }

@@ -136,7 +136,7 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ['purge.run', (tx) => tx.purge.run('r'), /INDEX waits_of_run/],
   [
     'purge.notes',
-    (tx) => tx.purge.notes({ sessionKey: 'k', until: 9 }, 9),
+    (tx) => tx.purge.notes({ sessionKey: 'k', until: 9, sessionId: 's' }, 9),
     /INDEX inputs_notes \(session_key=\?\)/,
   ],
   [
