@@ -311,6 +311,28 @@ test('entries without effect are warnings', () => {
   );
 });
 
+test('[TP6] a tool policy of a provider that is not there, or is there twice, is a warning; its groups too', () => {
+  const { errors, warnings } = check({
+    models: { providers: { own: { baseUrl: 'http://127.0.0.1:1/v1', models: [{ id: 'm' }] } } },
+    tools: { byProvider: { own: { deny: ['group:none'] }, ' OWN ': {}, 'own/m': {} } },
+    agents: { list: [{ id: 'a', tools: { byProvider: { 'gone/m': {}, scripted: {} } } }] },
+  });
+  assert.deepEqual(errors, []);
+  assert.deepEqual(
+    warnings.map(({ path, message }) => `${path}: ${message}`),
+    [
+      'tools.byProvider.own.deny: "group:none" is no group of tools; the entry has no effect',
+      'tools.byProvider[" OWN "]: " OWN " is there twice; the entry has no effect',
+      'agents.list[0].tools.byProvider["gone/m"]: "gone/m" names no provider of models.providers; the entry has no effect',
+    ],
+  );
+});
+
+test('[CF4] the tool policy of sandboxes is refused by name while there are none', () => {
+  const { errors } = check({ tools: { sandbox: { tools: { deny: ['exec'] } } } });
+  assert.match(errors.map(({ path }) => path).join(), /^tools\.sandbox\.tools$/);
+});
+
 test('the usual keys of the environment make their providers known', () => {
   const none = check({}, {});
   assert.deepEqual(none.config?.models.providers, {});

@@ -2,8 +2,9 @@
 import { listAgents, primaryModel } from '../core/agents.ts';
 import { SCRIPTED_MODEL, modelOfSession, resolveModel } from '../core/models.ts';
 import { normaliseAgentId } from '../core/keys.ts';
-import { unknownToolGroups } from '../core/tool-policy.ts';
+import { unknownToolGroups } from '../core/tool-names.ts';
 import type { Config } from '../protocol/options/config.ts';
+import type { ToolPolicyEntry } from '../protocol/options/tool-options.ts';
 import { formatPath } from './config-issue.ts';
 import type { ConfigIssue, PathSegment } from './config-issue.ts';
 import { briefly } from '../util/briefly.ts';
@@ -29,6 +30,7 @@ export function checkReferences(config: Config): {
       ...allowListWarnings(config, agents),
       ...aliasWarnings(config),
       ...toolListWarnings(config, agents),
+      ...providerKeyWarnings(config, agents),
     ],
   };
 }
@@ -145,17 +147,50 @@ function allowListWarnings(config: Config, agents: PlacedAgent[]): ConfigIssue[]
 }
 
 function toolListWarnings(config: Config, agents: PlacedAgent[]): ConfigIssue[] {
-  const stages = [
-    { path: ['tools'], stage: config.tools },
-    { path: ['tools', 'subagents', 'tools'], stage: config.tools.subagents.tools },
-    ...agents.map(({ path, settings }) => ({ path: [...path, 'tools'], stage: settings.tools })),
+  const places = [
+    { path: ['tools', 'subagents', 'tools'], lists: config.tools.subagents.tools },
+    ...policyPlaces(['tools'], config.tools),
+    ...agents.flatMap(({ path, settings }) => policyPlaces([...path, 'tools'], settings.tools)),
   ];
-  return stages.flatMap(({ path, stage }) =>
+  return places.flatMap(({ path, lists }) =>
     (['allow', 'deny'] as const).flatMap((list) =>
-      unknownToolGroups(stage[list] ?? []).map((name) => ({
+      unknownToolGroups(lists[list] ?? []).map((name) => ({
         path: formatPath([...path, list]),
         message: `"${name}" is no group of tools; the entry has no effect`,
       })),
     ),
   );
+}
+
+/** A policy, and what it says for single providers and models. */
+function policyPlaces(
+  path: PathSegment[],
+  policy: AgentEntry['tools'],
+): { path: PathSegment[]; lists: ToolPolicyEntry }[] {
+  const ofProviders = Object.entries(policy.byProvider).map(([key, lists]) => ({
+    path: [...path, 'byProvider', key],
+    lists,
+  }));
+  return [{ path, lists: policy }, ...ofProviders];
+}
+
+/** A key of `byProvider` that can be no model's narrows nothing, which its author should hear. */
+function providerKeyWarnings(config: Config, agents: PlacedAgent[]): ConfigIssue[] {
+  const providers = [SCRIPTED_MODEL.provider, ...Object.keys(config.models.providers)];
+  const known = new Set(providers.map((provider) => provider.toLowerCase()));
+  const policies = [{ path: [], settings: config }, ...agents];
+  return policies.flatMap(({ path, settings }) => {
+    const keys = Object.keys(settings.tools.byProvider);
+    const seen = new Set<string>();
+    return keys.flatMap((key) => {
+      const folded = key.trim().toLowerCase();
+      const [provider = ''] = folded.split('/');
+      const isTwice = seen.has(folded);
+      seen.add(folded);
+      if (known.has(provider) && !isTwice) return [];
+      const why = isTwice ? 'is there twice' : `names no provider of models.providers`;
+      const message = `"${briefly(key)}" ${why}; the entry has no effect`;
+      return [{ path: formatPath([...path, 'tools', 'byProvider', key]), message }];
+    });
+  });
 }

@@ -15,7 +15,7 @@ test('without configured agents there is one, `main`, and it is the default', ()
       isDefault: true,
       thinking: 'off',
       subagents: { requireAgentId: false },
-      tools: {},
+      tools: { byProvider: {} },
     },
   ]);
   assert.equal(defaultAgentId(config), 'main');
@@ -57,7 +57,7 @@ test('an agent has its own settings, and those of the defaults where it has none
     model: 'own/m',
     thinking: 'medium',
     subagents: { allowAgents: ['*'], requireAgentId: false, model: 'own/s' },
-    tools: { deny: ['exec'] },
+    tools: { deny: ['exec'], byProvider: {} },
   });
   // The default thinking of sub-agents comes after the parameter and the agent's: `thinkingForSpawn`.
   assert.deepEqual(findAgent(config, 'b'), {
@@ -65,7 +65,7 @@ test('an agent has its own settings, and those of the defaults where it has none
     isDefault: false,
     thinking: 'low',
     subagents: { allowAgents: ['b'], requireAgentId: true },
-    tools: {},
+    tools: { byProvider: {} },
   });
   assert.equal(findAgent(config, 'ghost'), undefined);
 });

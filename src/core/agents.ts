@@ -1,14 +1,12 @@
 /** The configured agents, and under which of them a session may spawn (SPEC B7.3, B8). */
 import type { Config } from '../protocol/options/config.ts';
-import type { ToolProfile } from '../protocol/options/tool-options.ts';
+import type { ToolPolicyEntry } from '../protocol/options/tool-options.ts';
 import type { ThinkingLevel } from '../protocol/words.ts';
 import { normaliseAgentId } from './keys.ts';
 
-/** One stage of the tool policy as configured. */
-export interface ToolPolicySettings {
-  profile?: ToolProfile;
-  allow?: string[];
-  deny?: string[];
+/** The tool policy of an agent as configured. */
+interface ToolPolicySettings extends ToolPolicyEntry {
+  byProvider: Record<string, ToolPolicyEntry>;
 }
 
 /** One agent as configured, with what `agents.defaults` adds to it. */
@@ -129,6 +127,7 @@ function toSettings(
       ...given('profile', settings?.tools.profile),
       ...given('allow', settings?.tools.allow),
       ...given('deny', settings?.tools.deny),
+      byProvider: settings?.tools.byProvider ?? {},
     },
     ...given('name', settings?.name),
     ...given('workspace', settings?.workspace),

@@ -3,7 +3,9 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { defaultConfig } from '../protocol/options/config.ts';
 import type { ConfigInput } from '../protocol/options/config.ts';
-import { DEFAULT_TOOLS, offeredTools } from './tool-policy.ts';
+import { SCRIPTED_MODEL } from './models.ts';
+import { DEFAULT_TOOLS } from './tool-names.ts';
+import { offeredTools } from './tool-policy.ts';
 
 const FILE_TOOLS = ['read', 'write', 'edit', 'exec'];
 const SESSION_TOOLS = DEFAULT_TOOLS.filter((name) => !FILE_TOOLS.includes(name));
@@ -11,7 +13,9 @@ const EXTRA_TOOLS = ['sessions_wait', 'sessions_stop', 'sessions_search', 'web_s
 const available = [...DEFAULT_TOOLS, ...EXTRA_TOOLS];
 
 type ToolsInput = NonNullable<ConfigInput['tools']>;
-type AgentToolsInput = Pick<ToolsInput, 'profile' | 'allow' | 'deny'>;
+type AgentToolsInput = Pick<ToolsInput, 'profile' | 'allow' | 'deny' | 'byProvider'>;
+
+const OTHERS = { model: SCRIPTED_MODEL, isSandboxed: false, available };
 
 interface Case {
   name: string;
@@ -31,8 +35,13 @@ function offered(
       list: [{ id: 'main', tools: agent }, { id: 'other' }],
     },
   });
-  const isSubagent = spawnDepth > 0;
-  return offeredTools({ config, agentId: 'MAIN', isSubagent, spawnDepth, available });
+  return offeredTools({
+    config,
+    agentId: 'MAIN',
+    isSubagent: spawnDepth > 0,
+    spawnDepth,
+    ...OTHERS,
+  });
 }
 
 const TOP_LEVEL: Case[] = [
@@ -211,7 +220,7 @@ test('[TP2, BR-141] a greater maxSpawnDepth offers spawning to sub-agents above 
 
 test('an agent that is not configured is offered what holds for all', () => {
   const config = defaultConfig({ tools: { deny: ['exec'] } });
-  const query = { config, agentId: 'gone', isSubagent: false, spawnDepth: 0, available };
+  const query = { config, agentId: 'gone', isSubagent: false, spawnDepth: 0, ...OTHERS };
   assert.deepEqual(
     offeredTools(query),
     DEFAULT_TOOLS.filter((name) => name !== 'exec'),
@@ -230,9 +239,12 @@ const anyStage = fc.record(
   },
   { requiredKeys: [] },
 );
+const anyPlace = fc
+  .tuple(anyStage, fc.dictionary(fc.constantFrom('scripted', 'scripted/scripted-1'), anyStage))
+  .map(([stage, byProvider]) => ({ ...stage, byProvider }));
 const anyPolicy = fc.record({
-  tools: anyStage,
-  agent: anyStage,
+  tools: anyPlace,
+  agent: anyPlace,
   subagents: fc.record({ allow: entries, deny: entries }, { requiredKeys: [] }),
   spawnDepth: fc.integer({ min: 0, max: 3 }),
   maxSpawnDepth: fc.integer({ min: 1, max: 3 }),
@@ -252,6 +264,12 @@ test('[TP3] under any policy a stage only narrows, deny wins, and the case of a 
       const without = before.filter((name) => name !== denied);
       assert.deepEqual(under({ tools: { deny: [...(tools.deny ?? []), denied] } }), without);
       assert.deepEqual(under({ agent: { deny: [...(agent.deny ?? []), denied] } }), without);
+      const byProvider = Object.entries(agent.byProvider).map(([key, entry]) => [
+        key,
+        { ...entry, deny: [...(entry.deny ?? []), denied] },
+      ]);
+      if (byProvider.length > 0)
+        assert.deepEqual(under({ agent: { byProvider: Object.fromEntries(byProvider) } }), without);
       if (depths.spawnDepth > 0) {
         const deny = [...(subagents.deny ?? []), denied];
         assert.deepEqual(under({ subagents: { deny } }), without);

@@ -1,148 +1,130 @@
 /**
  * Which tools a session is offered (SPEC A2, A16, B7.5). Stages, each of which only narrows:
- * global profile → global allow/deny → agent profile → agent allow/deny → sub-agent tools.
+ * profile → provider profile → global allow/deny → provider allow/deny → agent → agent-provider →
+ * sandbox tools → sub-agent tools.
  */
 import type { Config } from '../protocol/options/config.ts';
-import type { ToolProfile } from '../protocol/options/tool-options.ts';
+import type { ToolPolicyEntry } from '../protocol/options/tool-options.ts';
 import { findAgent } from './agents.ts';
-
-/** The tools that an agent is offered when nothing names others; `*` in every allow list (A2). */
-export const DEFAULT_TOOLS: readonly string[] = [
-  'sessions_list',
-  'sessions_history',
-  'sessions_send',
-  'sessions_spawn',
-  'agents_list',
-  'read',
-  'write',
-  'edit',
-  'exec',
-];
-
-/** What a `group:<name>` of a policy stands for. */
-const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
-  'group:sessions': ['sessions_list', 'sessions_history', 'sessions_send', 'sessions_spawn'],
-  'group:agents': ['agents_list'],
-  'group:fs': ['read', 'write', 'edit'],
-  'group:runtime': ['exec'],
-};
-
-/** What each profile allows; `full` is every tool there is. */
-const PROFILE_TOOLS: Record<Exclude<ToolProfile, 'full'>, readonly string[]> = {
-  minimal: ['session_status'],
-  messaging: ['sessions_list', 'sessions_history', 'sessions_send', 'session_status', 'message'],
-  coding: ['group:fs', 'group:runtime', 'group:sessions', 'group:agents'],
-};
+import type { ModelRef } from './models.ts';
+import {
+  isAllowedBy,
+  isDefaultTool,
+  isDeniedBy,
+  isGivenBackBy,
+  isSessionTool,
+  profileTools,
+} from './tool-names.ts';
 
 /** The session that is offered tools. */
 export interface ToolQuery {
   config: Config;
   agentId: string;
+  /** the model in effect: it chooses the entry of each `tools.byProvider` */
+  model: ModelRef;
   isSubagent: boolean;
+  isSandboxed: boolean;
   /** 0 for a session that nobody spawned */
   spawnDepth: number;
   /** names of every tool there is */
   available: readonly string[];
 }
 
-interface AllowDeny {
-  allow?: readonly string[] | undefined;
-  deny?: readonly string[] | undefined;
-}
+/** One list of the policy, under the path of its setting. */
+type ToolStage = { setting: string } & (
+  | { allow: readonly string[]; deny?: never }
+  | { deny: readonly string[]; allow?: never }
+);
 
 /** Returns the tools that a session is offered, in the order of `available`. */
 export function offeredTools(query: ToolQuery): string[] {
-  const { config, available } = query;
-  const agentTools = findAgent(config, query.agentId)?.tools ?? {};
-  const stages = [profileStage(config.tools.profile), config.tools];
-  stages.push(profileStage(agentTools.profile), agentTools);
-  let offered: readonly string[] = available;
-  for (const stage of stages) offered = narrow(offered, stage);
-  const subagentTools = config.tools.subagents.tools;
-  // Tools beyond the default set are offered to nobody whom no allow list or profile names them to.
-  const isNamed =
-    stages.some((stage) => stage.allow !== undefined) ||
-    (query.isSubagent && subagentTools.allow !== undefined);
-  if (!isNamed) offered = offered.filter(isDefaultTool);
-  return query.isSubagent ? subagentStage(offered, query) : [...offered];
+  const stages = stagesOf(query);
+  return query.available.filter((name) => closingSetting(stages, { query, name }) === undefined);
 }
 
-/** Returns whether a name is a session tool: every `sessions_*`, and `agents_list` (A16). */
-function isSessionTool(name: string): boolean {
-  const folded = name.toLowerCase();
-  return folded.startsWith('sessions_') || folded === 'agents_list';
+/** Returns the setting that keeps a tool from a session, the first one in the order of the stages; undefined = it is offered. */
+export function toolClosedBy(query: ToolQuery, name: string): string | undefined {
+  return closingSetting(stagesOf(query), { query, name });
 }
 
-/** Returns the entries of a policy list that can match nothing: groups that do not exist. */
-export function unknownToolGroups(names: readonly string[]): string[] {
-  return names.filter((name) => {
-    const folded = name.trim().toLowerCase();
-    return folded.startsWith('group:') && !(folded in TOOL_GROUPS) && folded !== 'group:*';
-  });
-}
-
-function subagentStage(offered: readonly string[], query: ToolQuery): string[] {
-  const { allow, deny = [] } = query.config.tools.subagents.tools;
-  const { maxSpawnDepth } = query.config.agents.defaults.subagents;
-  const maySpawn = query.spawnDepth < maxSpawnDepth;
-  return offered.filter((name) => {
-    if (deny.some((entry) => matches(entry, name, 'deny'))) return false;
-    const folded = name.toLowerCase();
-    if (folded === 'sessions_spawn') return maySpawn;
-    if (folded === 'agents_list' && maySpawn) return true;
-    if (isSessionTool(name)) return (allow ?? []).some((entry) => namesSessionTool(entry, name));
-    return allow === undefined || allow.some((entry) => matches(entry, name, 'allow'));
-  });
-}
-
-/** Patterns and groups never give session tools back to sub-agents; exact names and `group:sessions` do (A16). */
-function namesSessionTool(entry: string, name: string): boolean {
-  const folded = entry.trim().toLowerCase();
-  if (folded === 'group:sessions') return matches(folded, name, 'allow');
-  return folded === name.toLowerCase();
-}
-
-function profileStage(profile: ToolProfile | undefined): AllowDeny {
-  if (profile === undefined) return {};
-  // A pattern other than a lone `*`, which would be the default set only.
-  if (profile === 'full') return { allow: ['**'] };
-  return { allow: PROFILE_TOOLS[profile] };
-}
-
-function narrow(offered: readonly string[], { allow, deny = [] }: AllowDeny): readonly string[] {
-  return offered.filter(
-    (name) =>
-      (allow === undefined || allow.some((entry) => matches(entry, name, 'allow'))) &&
-      !deny.some((entry) => matches(entry, name, 'deny')),
-  );
-}
-
-/** Whether an entry of a list fits a tool: a name, a pattern or a group, in any case. */
-function matches(entry: string, name: string, list: 'allow' | 'deny'): boolean {
-  const pattern = entry.trim().toLowerCase();
-  const folded = name.toLowerCase();
-  if (pattern === '*') return list === 'deny' || isDefaultTool(folded);
-  if (!pattern.startsWith('group:')) return fits(pattern, folded);
-  return Object.entries(TOOL_GROUPS).some(
-    ([group, names]) => fits(pattern, group) && names.includes(folded),
-  );
-}
-
-/** Whether a text fits a pattern in which `*` stands for any letters; linear in both. */
-function fits(pattern: string, text: string): boolean {
-  const [head = '', ...rest] = pattern.split('*');
-  if (rest.length === 0) return pattern === text;
-  const tail = rest.pop() ?? '';
-  if (!text.startsWith(head) || text.length < head.length + tail.length) return false;
-  let from = head.length;
-  for (const part of rest) {
-    const at = text.indexOf(part, from);
-    if (at < 0) return false;
-    from = at + part.length;
+function closingSetting(
+  stages: readonly ToolStage[],
+  { query, name }: { query: ToolQuery; name: string },
+): string | undefined {
+  for (const { setting, allow, deny } of stages) {
+    const isClosed = allow === undefined ? isDeniedBy(deny, name) : !isAllowedBy(allow, name);
+    if (isClosed) return setting;
   }
-  return text.length - tail.length >= from && text.endsWith(tail);
+  if (!isDefaultTool(name) && !namesTools(stages, query)) return 'tools.allow';
+  return query.isSubagent ? closedToSubagents(query, name) : undefined;
 }
 
-function isDefaultTool(name: string): boolean {
-  return DEFAULT_TOOLS.includes(name.toLowerCase());
+/** Tools beyond the default set are offered to nobody whom no allow list or profile names them to (A2). */
+function namesTools(stages: readonly ToolStage[], { config, isSubagent }: ToolQuery): boolean {
+  return (
+    stages.some(({ allow }) => allow !== undefined) ||
+    (isSubagent && config.tools.subagents.tools.allow !== undefined)
+  );
+}
+
+/** The lists before those of sub-agents, in the order of the stages. */
+function stagesOf({ config, agentId, model, isSandboxed }: ToolQuery): ToolStage[] {
+  const { tools } = config;
+  const agent = findAgent(config, agentId)?.tools ?? { byProvider: {} };
+  const path = 'agents.list[].tools';
+  const provider = entryOfModel(tools.byProvider, model);
+  const agentProvider = entryOfModel(agent.byProvider, model);
+  const byProvider = `tools.byProvider.${provider.key}`;
+  const agentByProvider = `${path}.byProvider.${agentProvider.key}`;
+  return [
+    ...profileStage('tools', tools),
+    ...profileStage(byProvider, provider.entry),
+    ...listStages('tools', tools),
+    ...listStages(byProvider, provider.entry),
+    ...profileStage(path, agent),
+    ...listStages(path, agent),
+    ...profileStage(agentByProvider, agentProvider.entry),
+    ...listStages(agentByProvider, agentProvider.entry),
+    ...(isSandboxed ? listStages('tools.sandbox.tools', tools.sandbox.tools) : []),
+  ];
+}
+
+function profileStage(path: string, { profile }: ToolPolicyEntry): ToolStage[] {
+  if (profile === undefined) return [];
+  return [{ setting: `${path}.profile`, allow: profileTools(profile) }];
+}
+
+function listStages(path: string, { allow, deny }: ToolPolicyEntry): ToolStage[] {
+  return [
+    ...(deny === undefined ? [] : [{ setting: `${path}.deny`, deny }]),
+    ...(allow === undefined ? [] : [{ setting: `${path}.allow`, allow }]),
+  ];
+}
+
+/** The entry of the model itself stands in place of that of its provider. */
+function entryOfModel(
+  byProvider: Readonly<Record<string, ToolPolicyEntry>>,
+  { provider, id }: ModelRef,
+): { key: string; entry: ToolPolicyEntry } {
+  const entries = Object.entries(byProvider);
+  for (const wanted of [`${provider}/${id}`, provider]) {
+    const found = entries.find(([key]) => key.trim().toLowerCase() === wanted.toLowerCase());
+    if (found !== undefined) return { key: found[0].trim(), entry: found[1] };
+  }
+  return { key: provider, entry: {} };
+}
+
+/** The last stage (A16). Its deny list wins over the depth, and the depth over its allow list. */
+function closedToSubagents({ config, spawnDepth }: ToolQuery, name: string): string | undefined {
+  const { allow, deny = [] } = config.tools.subagents.tools;
+  if (isDeniedBy(deny, name)) return 'tools.subagents.tools.deny';
+  const maySpawn = spawnDepth < config.agents.defaults.subagents.maxSpawnDepth;
+  const folded = name.toLowerCase();
+  if (folded === 'sessions_spawn')
+    return maySpawn ? undefined : 'agents.defaults.subagents.maxSpawnDepth';
+  if (folded === 'agents_list' && maySpawn) return undefined;
+  const isKept = isSessionTool(name)
+    ? isGivenBackBy(allow ?? [], name)
+    : allow === undefined || isAllowedBy(allow, name);
+  return isKept ? undefined : 'tools.subagents.tools.allow';
 }

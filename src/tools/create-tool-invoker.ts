@@ -1,6 +1,8 @@
+import { findAgent } from '../core/agents.ts';
 import type { SessionCaller } from '../core/caller.ts';
 import { isSubagentKey } from '../core/keys.ts';
-import { offeredTools } from '../core/tool-policy.ts';
+import { modelOfSession } from '../core/models.ts';
+import { toolClosedBy, type ToolQuery } from '../core/tool-policy.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import type { Config } from '../protocol/options/config.ts';
 import { SESSION_TOOL_NAMES } from '../protocol/tools/session-tools.ts';
@@ -32,32 +34,37 @@ export function createToolInvoker(
   options: ToolInvokerOptions,
 ): (invocation: ToolInvocation) => Promise<object> {
   return async ({ caller, tool, args }) => {
-    const offered = await offeredTo(options, caller);
+    const query = await toolQueryOf(options, caller);
     const name = SESSION_TOOL_NAMES.find((known) => known === tool);
     if (name === undefined) {
       const nearest = nearestName(tool, SESSION_TOOL_NAMES);
       throw unavailable(`unknown tool "${briefly(tool)}", nearest: "${nearest}"`);
     }
-    if (!offered.includes(name))
+    const closedBy = toolClosedBy(query, name);
+    if (closedBy !== undefined)
       throw unavailable(
-        `tool policy does not offer ${name} to session ${caller.sessionKey} (tools.allow, tools.deny, tools.subagents.tools)`,
+        `tool policy does not offer ${name} to session ${caller.sessionKey} (${closedBy})`,
       );
     return callSessionTool(options, { tool: name, args, caller });
   };
 }
 
-async function offeredTo(
-  { store, config }: ToolInvokerOptions,
+/** As the session's next turn would be judged: with the model that it would have. */
+async function toolQueryOf(
+  { store, config: currentConfig }: ToolInvokerOptions,
   { sessionKey, agentId }: SessionCaller,
-): Promise<string[]> {
+): Promise<ToolQuery> {
   const session = await store.read((tx) => tx.sessions.get(sessionKey));
-  return offeredTools({
-    config: config(),
+  const config = currentConfig();
+  return {
+    config,
     agentId,
+    model: modelOfSession(config, findAgent(config, agentId), session?.model),
     isSubagent: isSubagentKey(sessionKey),
+    isSandboxed: false,
     spawnDepth: session?.spawnDepth ?? 0,
     available: SESSION_TOOL_NAMES,
-  });
+  };
 }
 
 function unavailable(text: string): GatewayError {

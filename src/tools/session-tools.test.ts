@@ -6,7 +6,9 @@ import type { SessionWorld } from '../../test/helpers/session-world.ts';
 import type { ToolContext } from '../agent/runtime.ts';
 import { spawnTargets } from '../core/agents.ts';
 import type { SessionCaller } from '../core/caller.ts';
-import { DEFAULT_TOOLS, offeredTools } from '../core/tool-policy.ts';
+import { SCRIPTED_MODEL } from '../core/models.ts';
+import { DEFAULT_TOOLS } from '../core/tool-names.ts';
+import { offeredTools } from '../core/tool-policy.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { SESSION_TOOL_NAMES } from '../protocol/tools/session-tools.ts';
 import { listAgents } from '../service/sessions/list-agents.ts';
@@ -198,13 +200,14 @@ test('[TP4] under any tool policy a door takes exactly what a turn of the sessio
   const policy = fc.record({
     own: lists,
     agent: lists,
+    provider: lists,
     tools: lists,
     depth: fc.integer({ min: 1, max: 2 }),
   });
   await fc.assert(
-    fc.asyncProperty(policy, async ({ own, agent, tools, depth: maxSpawnDepth }) => {
+    fc.asyncProperty(policy, async ({ own, agent, provider, tools, depth: maxSpawnDepth }) => {
       world.configure({
-        tools: { ...own, subagents: { tools } },
+        tools: { ...own, byProvider: { scripted: provider }, subagents: { tools } },
         agents: {
           defaults: { subagents: { maxSpawnDepth } },
           list: [{ id: 'main', tools: agent }],
@@ -218,7 +221,9 @@ test('[TP4] under any tool policy a door takes exactly what a turn of the sessio
         const query = {
           config: context.config(),
           agentId: 'main',
+          model: SCRIPTED_MODEL,
           isSubagent,
+          isSandboxed: false,
           spawnDepth,
           available,
         };

@@ -8,8 +8,8 @@ export type ToolProfile = (typeof TOOL_PROFILES)[number];
 
 const names = (): z.ZodOptional<z.ZodArray<z.ZodString>> => z.array(z.string()).optional();
 
-/** The options `profile`, `allow` and `deny` of one stage of the tool policy. */
-export function toolPolicyOptions() {
+/** The options `profile`, `allow` and `deny` of one place of the tool policy. */
+function policyEntryOptions() {
   return {
     profile: option(
       z.enum(TOOL_PROFILES).optional(),
@@ -23,17 +23,28 @@ export function toolPolicyOptions() {
   };
 }
 
+const policyEntry = z.object(policyEntryOptions());
+/** One place of the tool policy: each of its parts narrows what is offered. */
+export type ToolPolicyEntry = Partial<z.output<typeof policyEntry>>;
+
+/** The options of the tool policy of all sessions, and of those of one agent. */
+export function toolPolicyOptions() {
+  return {
+    ...policyEntryOptions(),
+    byProvider: option(
+      z.record(z.string(), policyEntry).default({}),
+      'Tool policy per model in effect: `{"<provider>" or "<provider>/<model>": {profile, allow, deny}}`. It narrows further; the entry of a model stands in place of that of its provider.',
+    ),
+  };
+}
+
 /** `tools.*`: which tools an agent is offered and how far its session tools reach (SPEC B7.5, B9). */
 export const toolOptions = section({
   ...toolPolicyOptions(),
-  byProvider: later(
-    z.record(z.string(), z.unknown()).default({}),
-    'Tool policy per model provider.',
-  ),
   sandbox: section({
     tools: later(
       z.object({ allow: names(), deny: names() }).default({}),
-      'Tool policy of sandboxed sessions.',
+      'Tool policy of sandboxed sessions; refused until there are any.',
     ),
   }),
   sessions: section({

@@ -3,7 +3,7 @@ import type { AgentTool, Turn } from '../../agent/runtime.ts';
 import { buildSystemPrompt } from '../../agent/system-prompt.ts';
 import { type AgentSettings, findAgent, workspaceOf } from '../../core/agents.ts';
 import { channelOf, isSubagentKey } from '../../core/keys.ts';
-import { modelOfSession } from '../../core/models.ts';
+import { type ModelRef, modelOfSession } from '../../core/models.ts';
 import { type ContextMessage, type OwnPrompt, toModelContext } from '../../core/model-context.ts';
 import {
   exchangeAnnouncePrompt,
@@ -13,7 +13,7 @@ import {
   spawnAnnouncePrompt,
   taskContext,
 } from '../../core/prompts.ts';
-import { offeredTools } from '../../core/tool-policy.ts';
+import { offeredTools, toolClosedBy, type ToolQuery } from '../../core/tool-policy.ts';
 import { parseStoredMessage, parseStoredObject } from '../../core/stored-message.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Message } from '../../protocol/message.ts';
@@ -31,6 +31,8 @@ import { type OnUnreadable, unreadableReporter } from '../unreadable-rows.ts';
 export interface BuiltTurn {
   turn: Turn;
   offered: ReadonlyMap<string, AgentTool>;
+  /** Returns what keeps a tool out of this turn: a setting, or a reason. */
+  closedBy: (name: string) => string | undefined;
   workspace: string;
 }
 
@@ -48,15 +50,17 @@ export async function buildTurn(context: RunContext, claimed: ClaimedRun): Promi
   const onUnreadable = unreadableReporter(context);
   const options = optionsOf(run, onUnreadable);
   const messages = await context.store.read((tx) => contextMessages(tx, { run, onUnreadable }));
-  const offered = offeredTo(context, { run, session });
+  const model = modelOfSession(config, agent, options.model ?? session.model);
+  const { offered, closedBy } = offeredTo(context, { run, session, model });
   return {
     offered,
+    closedBy,
     workspace: workspaceOf(config, { agentId: agent.id, stateDir: context.stateDir }),
     turn: {
       runId: run.runId,
       sessionKey: session.key,
       agentId: agent.id,
-      model: modelOfSession(config, agent, options.model ?? session.model),
+      model,
       thinking: options.thinking ?? session.thinkingLevel ?? agent.thinking,
       attempt: claimed.attempt,
       systemPrompt: systemPromptOf({ agent, session, options }),
@@ -69,23 +73,26 @@ export async function buildTurn(context: RunContext, claimed: ClaimedRun): Promi
 /** Announce turns get no tools (A10). */
 function offeredTo(
   context: RunContext,
-  { run, session }: { run: RunRow; session: SessionRow },
-): ReadonlyMap<string, AgentTool> {
-  if (run.purpose === 'exchange_announce' || run.purpose === 'spawn_announce') return new Map();
+  { run, session, model }: { run: RunRow; session: SessionRow; model: ModelRef },
+): Pick<BuiltTurn, 'offered' | 'closedBy'> {
+  if (run.purpose === 'exchange_announce' || run.purpose === 'spawn_announce')
+    return { offered: new Map(), closedBy: () => 'an announce turn has no tools' };
   const tools = context.toolsOf(session);
-  const names = offeredTools({
+  const query: ToolQuery = {
     config: context.config(),
     agentId: session.agentId,
+    model,
     isSubagent: isSubagentKey(session.key),
+    // No session is: a gateway whose `sandbox.mode` says otherwise does not start.
+    isSandboxed: false,
     spawnDepth: session.spawnDepth,
     available: [...tools.keys()],
-  });
-  return new Map(
-    names.flatMap((name) => {
-      const tool = tools.get(name);
-      return tool === undefined ? [] : [[name, tool] as const];
-    }),
-  );
+  };
+  const names = new Set(offeredTools(query));
+  return {
+    offered: new Map([...tools].filter(([name]) => names.has(name))),
+    closedBy: (name) => toolClosedBy(query, name),
+  };
 }
 
 function systemPromptOf({

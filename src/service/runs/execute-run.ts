@@ -161,10 +161,12 @@ async function play(
     // An interrupt that was accepted before this run was known as active.
     await endIfInterrupted(context, active);
     const built = await buildTurn(context, claimed);
-    const { offered, workspace } = built;
-    const played = { active, claimed, counter, ledger: streamed.ledger, offered, workspace };
-    const isChanged = await finishInterruptedCalls(context, played);
-    const { turn } = isChanged ? await buildTurn(context, claimed) : built;
+    const shared = { active, claimed, counter, ledger: streamed.ledger };
+    const isChanged = await finishInterruptedCalls(context, { ...shared, ...built });
+    // What the model is offered and what it may call come from one build.
+    const current = isChanged ? await buildTurn(context, claimed) : built;
+    const { turn } = current;
+    const played = { ...shared, ...current };
     const runtime = context.runtimeFor(turn.model.provider);
     return await runTurn(context, { played, runtime, turn, streamed });
   } finally {

@@ -34,6 +34,8 @@ export interface PlayedRun {
   ledger: CallLedger;
   /** tools that this session may call now, by name */
   offered: ReadonlyMap<string, AgentTool>;
+  /** what keeps another one out of this turn */
+  closedBy: (name: string) => string | undefined;
   /** folder that file tools are confined to */
   workspace: string;
 }
@@ -188,12 +190,12 @@ function unreadable(
 
 /** A tool that the session's policy closes is a refusal in the words of the session tools; any other name is a mistake. */
 function notOffered(context: RunContext, played: PlayedRun, name: string): ToolOutcome {
-  const { claimed, offered } = played;
+  const { claimed, offered, closedBy } = played;
   const names = `offered: ${[...offered.keys()].toSorted().join(', ') || 'none'}`;
   const answer = context.toolsOf(claimed.session).has(name)
     ? {
         status: 'forbidden',
-        error: `tool policy does not offer ${name} to session ${claimed.session.key} in this turn (tools.allow, tools.deny, tools.subagents.tools); ${names}`,
+        error: `tool policy does not offer ${name} to session ${claimed.session.key} in this turn (${closedBy(name)}); ${names}`,
       }
     : { status: 'error', error: `no tool ${briefly(name)} here; ${names}` };
   return { text: JSON.stringify(answer), details: answer, isError: true };

@@ -1,0 +1,113 @@
+/** What the names, groups, patterns and profiles of a tool policy stand for (SPEC A2, B7.5). */
+import type { ToolProfile } from '../protocol/options/tool-options.ts';
+
+/** The tools that an agent is offered when nothing names others; `*` in every allow list (A2). */
+export const DEFAULT_TOOLS: readonly string[] = [
+  'sessions_list',
+  'sessions_history',
+  'sessions_send',
+  'sessions_spawn',
+  'agents_list',
+  'read',
+  'write',
+  'edit',
+  'exec',
+];
+
+/** What a `group:<name>` of a policy stands for. */
+const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
+  'group:sessions': [
+    'sessions_list',
+    'sessions_history',
+    'sessions_send',
+    'sessions_spawn',
+    'session_status',
+  ],
+  'group:agents': ['agents_list'],
+  'group:fs': ['read', 'write', 'edit'],
+  'group:runtime': ['exec'],
+};
+
+/** What each profile allows; `full` is every tool there is. */
+const PROFILE_TOOLS: Record<ToolProfile, readonly string[]> = {
+  minimal: ['session_status'],
+  messaging: ['sessions_list', 'sessions_history', 'sessions_send', 'session_status', 'message'],
+  coding: ['group:fs', 'group:runtime', 'group:sessions', 'group:agents'],
+  // A pattern other than a lone `*`, which would be the default set only.
+  full: ['**'],
+};
+
+/** Returns the allow list that a profile stands for. */
+export function profileTools(profile: ToolProfile): readonly string[] {
+  return PROFILE_TOOLS[profile];
+}
+
+/** Returns whether a tool is one of the default set. */
+export function isDefaultTool(name: string): boolean {
+  return DEFAULT_TOOLS.includes(name.toLowerCase());
+}
+
+/** Returns whether a name is a session tool: every `sessions_*`, and `agents_list` (A16). */
+export function isSessionTool(name: string): boolean {
+  const folded = name.toLowerCase();
+  return folded.startsWith('sessions_') || folded === 'agents_list';
+}
+
+/** Returns whether an allow list names a tool: by name, pattern or group, in any case; `*` is the default set. */
+export function isAllowedBy(list: readonly string[], name: string): boolean {
+  return list.some((entry) =>
+    entry.trim() === '*' ? isDefaultTool(name) : matchesTool(entry, name),
+  );
+}
+
+/** Returns whether a deny list names a tool: by name, pattern or group, in any case; `*` is every tool. */
+export function isDeniedBy(list: readonly string[], name: string): boolean {
+  return list.some((entry) => matchesTool(entry, name));
+}
+
+/**
+ * Returns whether the allow list of sub-agents gives a session tool back to them: patterns and groups
+ * never do, exact names and `group:sessions` do (A16).
+ */
+export function isGivenBackBy(list: readonly string[], name: string): boolean {
+  return list.some((entry) => {
+    const folded = entry.trim().toLowerCase();
+    return (
+      folded === name.toLowerCase() || (folded === 'group:sessions' && matchesTool(folded, name))
+    );
+  });
+}
+
+/** Returns the entries of a policy list that can match nothing: groups that do not exist. */
+export function unknownToolGroups(names: readonly string[]): string[] {
+  return names.filter((name) => {
+    const folded = name.trim().toLowerCase();
+    return (
+      folded.startsWith('group:') && !Object.keys(TOOL_GROUPS).some((group) => fits(folded, group))
+    );
+  });
+}
+
+function matchesTool(entry: string, name: string): boolean {
+  const pattern = entry.trim().toLowerCase();
+  const folded = name.toLowerCase();
+  if (!pattern.startsWith('group:')) return fits(pattern, folded);
+  return Object.entries(TOOL_GROUPS).some(
+    ([group, names]) => fits(pattern, group) && names.includes(folded),
+  );
+}
+
+/** Whether a text fits a pattern in which `*` stands for any letters; linear in both. */
+function fits(pattern: string, text: string): boolean {
+  const [head = '', ...rest] = pattern.split('*');
+  if (rest.length === 0) return pattern === text;
+  const tail = rest.pop() ?? '';
+  if (!text.startsWith(head) || text.length < head.length + tail.length) return false;
+  let from = head.length;
+  for (const part of rest) {
+    const at = text.indexOf(part, from);
+    if (at < 0) return false;
+    from = at + part.length;
+  }
+  return text.length - tail.length >= from && text.endsWith(tail);
+}
