@@ -1,6 +1,7 @@
 /** Checks what a configuration says about its own parts: agents, models, aliases, tool groups. */
 import { listAgents, primaryModel } from '../core/agents.ts';
 import { SCRIPTED_MODEL, modelOfSession, resolveModel } from '../core/models.ts';
+import { fold } from '../core/key-grammar.ts';
 import { normaliseAgentId } from '../core/keys.ts';
 import { unknownToolGroups } from '../core/tool-names.ts';
 import type { Config } from '../protocol/options/config.ts';
@@ -139,7 +140,7 @@ function allowListWarnings(config: Config, agents: PlacedAgent[]): ConfigIssue[]
   const lists = [{ path: ['agents', 'defaults'], settings: config.agents.defaults }, ...agents];
   return lists.flatMap(({ path, settings }) =>
     (settings.subagents.allowAgents ?? []).flatMap((name, index) => {
-      if (name.trim() === '*' || known.has(normaliseAgentId(name))) return [];
+      if (name.trim() === '*' || known.has(fold(name))) return [];
       const message = `no agent "${briefly(name)}" is configured; the entry has no effect`;
       return [{ path: formatPath([...path, 'subagents', 'allowAgents', index]), message }];
     }),

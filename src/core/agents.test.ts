@@ -97,6 +97,11 @@ test('[BR-092, BR-094, BR-096] an agent may spawn under itself and the configure
       expected: { allowAny: false, ids: ['main', 'sec'] },
     },
     {
+      name: 'what is no id is none: nothing is made of it',
+      own: ['../sec', 'sec/', '-coding-', '@@', '---', '**', 's*'],
+      expected: { allowAny: false, ids: ['main'] },
+    },
+    {
       name: '* is every configured agent',
       own: ['*'],
       expected: { allowAny: true, ids: ['main', 'coding', 'sec'] },

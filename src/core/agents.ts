@@ -2,6 +2,7 @@
 import type { Config } from '../protocol/options/config.ts';
 import type { ToolPolicyEntry } from '../protocol/options/tool-options.ts';
 import type { ThinkingLevel } from '../protocol/words.ts';
+import { fold } from './key-grammar.ts';
 import { normaliseAgentId } from './keys.ts';
 
 /** The tool policy of an agent as configured. */
@@ -70,7 +71,8 @@ export function spawnTargets(config: Config, requesterAgentId: string): SpawnTar
   let allowAny = false;
   for (const name of requester.subagents.allowAgents ?? []) {
     if (name.trim() === '*') allowAny = true;
-    else if (name.trim() !== '') allowed.add(normaliseAgentId(name));
+    // Not `normaliseAgentId`: it makes an id of any text, `main` of `---`, and `x` of `../x`.
+    else allowed.add(fold(name));
   }
   const others = listAgents(config)
     .map((agent) => agent.id)

@@ -4,15 +4,16 @@ import fc from 'fast-check';
 import { defaultConfig } from '../protocol/options/config.ts';
 import { must } from '../util/assert.ts';
 import { findAgent, spawnTargets } from './agents.ts';
-import { normaliseAgentId } from './keys.ts';
+import { fold } from './key-grammar.ts';
 import { SPAWN_RULES, spawnRefusal } from './spawn-rules.ts';
 import type { SpawnFacts, SpawnRuleName } from './spawn-rules.ts';
 
 const SOUND: SpawnFacts = {
   args: { task: 't', agentId: 'main' },
   requester: { agentId: 'main', isSubagent: false, depth: 0 },
-  limits: { maxSpawnDepth: 1, maxChildrenPerAgent: 5 },
+  limits: { maxSpawnDepth: 1, maxChildrenPerAgent: 5, maxChildrenPerSession: 15 },
   activeChildren: 4,
+  childrenSpawned: 14,
   requireAgentId: true,
   targets: { allowAny: false, ids: ['main'] },
   agentId: 'main',
@@ -32,36 +33,72 @@ const withoutAgentId: Break = (facts) => {
   return { ...facts, args };
 };
 
-/** B7.3, steps 2 to 11 in their order: what breaks each, its status and what its text names. */
-const CASES: [SpawnRuleName, 'error' | 'forbidden', RegExp, Break][] = [
+/** B7.3, steps 2 to 11 in their order: what breaks each, its status and its words. */
+const CASES: [SpawnRuleName, 'error' | 'forbidden', string | RegExp, Break][] = [
   [
     'depth',
     'forbidden',
-    /maxSpawnDepth is 1/,
+    'a sub-agent may not spawn sub-agents here (agents.defaults.subagents.maxSpawnDepth is 1); do the work here or report back',
     (facts) => ({ ...facts, requester: { agentId: 'main', isSubagent: true, depth: 1 } }),
   ],
-  ['loop', 'error', /chain/, (facts) => ({ ...facts, loop: 'the chain is too long' })],
-  ['max_children', 'forbidden', /maxChildrenPerAgent is 5/, (f) => ({ ...f, activeChildren: 5 })],
-  ['require_agent_id', 'forbidden', /agentId is required/, withoutAgentId],
+  [
+    'loop',
+    'error',
+    'the chain is too long',
+    (facts) => ({ ...facts, loop: 'the chain is too long' }),
+  ],
+  [
+    'max_children',
+    'forbidden',
+    '5 sub-agents of this session are active, agents.defaults.subagents.maxChildrenPerAgent is 5; wait for one to end',
+    (facts) => ({ ...facts, activeChildren: 5 }),
+  ],
+  [
+    'max_children_per_session',
+    'forbidden',
+    'this session has spawned 15 sub-agents since its transcript began, agents.defaults.subagents.maxChildrenPerSession is 15; do the work here',
+    (facts) => ({ ...facts, childrenSpawned: 15 }),
+  ],
+  [
+    'require_agent_id',
+    'forbidden',
+    'agentId is required here (subagents.requireAgentId); agents_list shows which',
+    withoutAgentId,
+  ],
   [
     'allow_agents',
     'forbidden',
-    /may not be spawned.*allowAgents of main.*allowed: main/,
+    'agent ghost may not be spawned from here (agents.list[].subagents.allowAgents of main); allowed: main',
     (facts) => ({ ...facts, agentId: 'ghost', agent: undefined }),
   ],
   [
     'sandbox_inheritance',
     'forbidden',
-    /sandbox\.mode/,
+    'a sandboxed session may not spawn outside a sandbox, and agent main runs without one (agents.list[].sandbox.mode); choose another agent',
     (facts) => ({ ...facts, sandboxed: { requester: true, child: false } }),
   ],
-  ['sandbox_required', 'forbidden', /sandbox: "require"/, withArgs({ sandbox: 'require' })],
-  ['mode_needs_thread', 'error', /needs thread: true/, withArgs({ mode: 'session' })],
-  ['no_threads', 'error', /thread: true yet/, withArgs({ thread: true })],
+  [
+    'sandbox_required',
+    'forbidden',
+    'sessions_spawn does not support sandbox: "require" yet; use "inherit"',
+    withArgs({ sandbox: 'require' }),
+  ],
+  [
+    'mode_needs_thread',
+    'error',
+    'mode: "session" of sessions_spawn needs thread: true, which is not supported yet; use "run"',
+    withArgs({ mode: 'session' }),
+  ],
+  [
+    'no_threads',
+    'error',
+    'sessions_spawn does not support thread: true yet; leave it out and use mode "run"',
+    withArgs({ thread: true }),
+  ],
   [
     'model',
     'error',
-    /unknown model/,
+    'unknown model',
     (facts) => ({ ...facts, model: { ok: false, error: 'unknown model' } }),
   ],
   [
@@ -86,7 +123,8 @@ test('[SP10] each rule answers with its status, and names what to change', async
     await t.test(name, () => {
       const answer = must(spawnRefusal(broken(SOUND)), name);
       assert.deepEqual([answer.rule, answer.refusal.status], [name, status]);
-      assert.match(answer.refusal.error, text);
+      if (typeof text === 'string') assert.equal(answer.refusal.error, text);
+      else assert.match(answer.refusal.error, text);
     });
   }
 });
@@ -108,7 +146,7 @@ test('[SP10] a sub-agent may spawn as long as it is above the last depth', () =>
       const answer = spawnRefusal({
         ...SOUND,
         requester: { agentId: 'main', isSubagent: true, depth },
-        limits: { maxSpawnDepth, maxChildrenPerAgent: 5 },
+        limits: { ...SOUND.limits, maxSpawnDepth },
       });
       // a sub-agent without a known depth counts as the first
       const refused = Math.max(depth, 1) >= maxSpawnDepth;
@@ -132,7 +170,7 @@ test('[SP10] who is in a sandbox, or asks for one, gets a child in one', () => {
 
 const IDS = ['main', 'coder', 'sec', 'ghost'];
 const allowList = fc.option(
-  fc.array(fc.constantFrom(...IDS, '*', ' CODER ', '', 'Ghost'), { maxLength: 4 }),
+  fc.array(fc.constantFrom(...IDS, '*', ' CODER ', '', 'Ghost', '../sec', '@@'), { maxLength: 4 }),
   { nil: undefined },
 );
 const anyConfig = fc
@@ -158,11 +196,11 @@ const anyConfig = fc
   );
 
 test('[AL1] under any configuration the ids that are listed are exactly those that are accepted', () => {
-  const named = fc.constantFrom(...IDS, 'Main', ' sec ', 'other');
+  const named = fc.constantFrom(...IDS, 'Main', ' sec ', 'other', '---', '-sec-');
   fc.assert(
     fc.property(anyConfig, fc.constantFrom(...IDS), named, (config, requester, wanted) => {
       const targets = spawnTargets(config, requester);
-      const agentId = normaliseAgentId(wanted);
+      const agentId = fold(wanted);
       const answer = spawnRefusal({
         ...SOUND,
         args: { task: 't', agentId: wanted },

@@ -10,14 +10,16 @@ import type { ModelResolution } from './models.ts';
 export interface SpawnFacts {
   args: SessionsSpawnArgs;
   requester: { agentId: string; isSubagent: boolean; depth: number };
-  limits: { maxSpawnDepth: number; maxChildrenPerAgent: number };
+  limits: { maxSpawnDepth: number; maxChildrenPerAgent: number; maxChildrenPerSession: number };
   /** children of the requester whose task has not ended */
   activeChildren: number;
+  /** children that it ever spawned from its transcript */
+  childrenSpawned: number;
   /** why the chain of messages may not grow (A11) */
   loop?: string | undefined;
   requireAgentId: boolean;
   targets: SpawnTargets;
-  /** id that the child would run under, normalised */
+  /** id that the child would run under, folded */
   agentId: string;
   /** its settings, absent when it is not among the targets */
   agent?: AgentSettings | undefined;
@@ -31,6 +33,7 @@ export type SpawnRuleName =
   | 'depth'
   | 'loop'
   | 'max_children'
+  | 'max_children_per_session'
   | 'require_agent_id'
   | 'allow_agents'
   | 'sandbox_inheritance'
@@ -53,6 +56,7 @@ export const SPAWN_RULES: readonly SpawnRule[] = [
   { name: 'depth', status: 'forbidden', flaw: tooDeep },
   { name: 'loop', status: 'error', flaw: ({ loop }) => loop },
   { name: 'max_children', status: 'forbidden', flaw: tooManyChildren },
+  { name: 'max_children_per_session', status: 'forbidden', flaw: tooManyEver },
   {
     name: 'require_agent_id',
     status: 'forbidden',
@@ -138,6 +142,12 @@ function tooDeep({ requester, limits }: SpawnFacts): string | undefined {
 function tooManyChildren({ activeChildren, limits }: SpawnFacts): string | undefined {
   if (activeChildren < limits.maxChildrenPerAgent) return undefined;
   return `${activeChildren} sub-agents of this session are active, agents.defaults.subagents.maxChildrenPerAgent is ${limits.maxChildrenPerAgent}; wait for one to end`;
+}
+
+function tooManyEver({ childrenSpawned, limits }: SpawnFacts): string | undefined {
+  const { maxChildrenPerSession: most } = limits;
+  if (most === 0 || childrenSpawned < most) return undefined;
+  return `this session has spawned ${childrenSpawned} sub-agents since its transcript began, agents.defaults.subagents.maxChildrenPerSession is ${most}; do the work here`;
 }
 
 function notAllowed({ agent, agentId, requester, targets }: SpawnFacts): string | undefined {

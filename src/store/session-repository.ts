@@ -79,6 +79,8 @@ export interface WindowRow {
   /** seq of the next entry, from 1 */
   nextSeq: number;
   lastEntryId: string | null;
+  /** children that the session spawned while this was its transcript, whatever became of them */
+  childrenSpawned: number;
   /** hidden from every tool since then; the operator reads it until it is purged */
   deletedAt: number | null;
   /** hidden from everybody since then, its rows go step by step */
@@ -175,4 +177,6 @@ export interface WindowWrites extends WindowReads {
   markDeleted(sessionKey: string, at: number): Promise<void>;
   /** Hides the window from everybody: its rows go from now on. */
   condemn(sessionId: string, at: number): Promise<void>;
+  /** Counts one more child that was spawned from the window. */
+  countChild(sessionId: string): Promise<void>;
 }

@@ -161,6 +161,10 @@ export const agentOptions = section({
         z.int().min(1).max(20).default(5),
         'Active children of one session, 1 to 20.',
       ),
+      maxChildrenPerSession: option(
+        z.int().min(0).max(1_000_000).default(0),
+        'Children that one session may ever spawn, those that have ended included; a reset begins anew. 0 = no limit.',
+      ),
       allowAgents: option(
         z.array(z.string()).optional(),
         'Agent ids that agents without their own list may spawn under, `*` for all configured.',

@@ -68,6 +68,7 @@ const DOCUMENTED_DEFAULTS: Record<string, unknown> = {
   'agents.defaults.subagents.maxConcurrent': 8,
   'agents.defaults.subagents.maxSpawnDepth': 1,
   'agents.defaults.subagents.maxChildrenPerAgent': 5,
+  'agents.defaults.subagents.maxChildrenPerSession': 0,
   'agents.defaults.subagents.allowAgents': undefined,
   'agents.defaults.subagents.requireAgentId': false,
   'agents.defaults.subagents.announce.mode': 'post',

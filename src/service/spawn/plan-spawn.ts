@@ -1,7 +1,8 @@
 /** Whether a session may spawn this child, and as what (A16, B7.3). */
 import { type AgentSettings, findAgent, spawnTargets } from '../../core/agents.ts';
 import type { SessionCaller } from '../../core/caller.ts';
-import { isSubagentKey, normaliseAgentId } from '../../core/keys.ts';
+import { fold } from '../../core/key-grammar.ts';
+import { isSubagentKey } from '../../core/keys.ts';
 import { loopRefusal } from '../../core/loops.ts';
 import { formatModel, modelForSpawn, modelOfSession, thinkingForSpawn } from '../../core/models.ts';
 import { type SpawnFacts, spawnRefusal } from '../../core/spawn-rules.ts';
@@ -54,7 +55,7 @@ async function factsOf(tx: WriteTx, config: Config, request: SpawnRequest): Prom
   const { caller, requester, args } = request;
   const { subagents } = config.agents.defaults;
   const own = findAgent(config, caller.agentId);
-  const agentId = normaliseAgentId(args.agentId ?? caller.agentId);
+  const agentId = fold(args.agentId ?? caller.agentId);
   const targets = spawnTargets(config, caller.agentId);
   const agent = targets.ids.includes(agentId) ? findAgent(config, agentId) : undefined;
   return {
@@ -66,6 +67,7 @@ async function factsOf(tx: WriteTx, config: Config, request: SpawnRequest): Prom
     },
     limits: subagents,
     activeChildren: await tx.sessions.countActiveChildren(caller.sessionKey),
+    childrenSpawned: (await tx.windows.get(requester.sessionId))?.childrenSpawned ?? 0,
     loop: loopOf(config, request),
     requireAgentId: own?.subagents.requireAgentId ?? subagents.requireAgentId,
     targets,

@@ -66,6 +66,7 @@ async function writeSpawn(
   const rootRunId = caller.run?.rootRunId ?? runId;
   const hops = (caller.run?.hops ?? 0) + 1;
   const route = routeOf(requester);
+  await tx.windows.countChild(requester.sessionId);
   await tx.sessions.insert(childRow(config, { tx, childKey, requester, plan, args }));
   await tx.spawns.insert({
     childKey,

@@ -85,6 +85,18 @@ export function purgeContract(open: OpenHarness): void {
         assert.deepEqual(ids(await page(2, all[1])), ['w2', 'w1']);
       }));
 
+    it('[SP11] count the children of their session one by one, each window for itself', () =>
+      withStore(open, async ({ store, clock }) => {
+        await resetOften(store, { key: 'k', count: 2, clock });
+        for (let count = 0; count < 3; count += 1)
+          await store.write('spawn', (tx) => tx.windows.countChild('w1'));
+        const counts = await store.read(async (tx) => [
+          (await tx.windows.get('w1'))?.childrenSpawned,
+          (await tx.windows.get('w2'))?.childrenSpawned,
+        ]);
+        assert.deepEqual(counts, [3, 0]);
+      }));
+
     it('[AR12] are found by when they ended, were deleted, or are being purged', () =>
       withStore(open, async ({ store, clock }) => {
         await resetOften(store, { key: 'k', count: 3, clock });

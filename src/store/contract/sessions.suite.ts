@@ -52,6 +52,7 @@ export function sessionsContract(open: OpenHarness): void {
           endedAt: null,
           nextSeq: 1,
           lastEntryId: null,
+          childrenSpawned: 0,
           deletedAt: null,
           purgeAt: null,
         });

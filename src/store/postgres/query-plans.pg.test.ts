@@ -195,6 +195,8 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     /using windows_deleted on[^]*Index Cond: .*deleted_at <= /,
   ],
   ['windows.condemned', (tx) => tx.windows.condemned({ limit: 1 }), /using windows_condemned on/],
+  ['windows.get', (tx) => tx.windows.get('session 9'), /using windows_pkey on/],
+  ['windows.countChild', (tx) => tx.windows.countChild('session 9'), /using windows_pkey on/],
   [
     'windows.markDeleted',
     (tx) => tx.windows.markDeleted('key 9', 9),

@@ -328,7 +328,13 @@ export class SqlSessions implements SessionWrites {
     const owner = await this.#unit.first(WINDOW_OWNER, { sessionId });
     if (owner === undefined) {
       const fresh = { sessionId, sessionKey, startedAt, endedAt: null };
-      const empty = { nextSeq: 1, lastEntryId: null, deletedAt: null, purgeAt: null };
+      const empty = {
+        nextSeq: 1,
+        lastEntryId: null,
+        childrenSpawned: 0,
+        deletedAt: null,
+        purgeAt: null,
+      };
       await this.#unit.insert('windows', { ...fresh, ...empty });
     } else if (owner.sessionKey === sessionKey) {
       await this.#unit.change(REOPEN_WINDOW, { sessionId });

@@ -78,6 +78,13 @@ const CONDEMN = defineQuery((db, p: { sessionId: string; at: number }) =>
     .where('purge_at', 'is', null),
 );
 
+const COUNT_CHILD = defineQuery((db, p: { sessionId: string }) =>
+  db
+    .updateTable('windows')
+    .set((eb) => ({ children_spawned: eb('children_spawned', '+', eb.lit(1)) }))
+    .where('session_id', '=', p.sessionId),
+);
+
 /** Sorts after every row, so that the first page is asked like any other. */
 const BEFORE_ALL: WindowCursor = { startedAt: Number.MAX_SAFE_INTEGER, sessionId: '' };
 
@@ -116,5 +123,9 @@ export class SqlWindows implements WindowWrites {
 
   async condemn(sessionId: string, at: number): Promise<void> {
     await this.#unit.change(CONDEMN, { sessionId, at });
+  }
+
+  async countChild(sessionId: string): Promise<void> {
+    await this.#unit.change(COUNT_CHILD, { sessionId });
   }
 }

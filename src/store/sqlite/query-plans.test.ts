@@ -113,6 +113,16 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     /INDEX windows_condemned \(\(purge_at,session_id\)>\(\?,\?\)\)/,
   ],
   [
+    'windows.get',
+    (tx) => tx.windows.get('s'),
+    /INDEX sqlite_autoindex_windows_1 \(session_id=\?\)/,
+  ],
+  [
+    'windows.countChild',
+    (tx) => tx.windows.countChild('s'),
+    /INDEX sqlite_autoindex_windows_1 \(session_id=\?\)/,
+  ],
+  [
     'windows.markDeleted',
     (tx) => tx.windows.markDeleted('k', 9),
     /INDEX windows_of_key \(session_key=\?\)/,
