@@ -358,3 +358,79 @@ test('[SP14, BR-212] a label is kept as it was given, found and shown; it need n
     assert.match(String(refused['error']), /^label/);
   }
 });
+
+const AGENTS = {
+  a: { default: true },
+  r: { subagents: { requireAgentId: true, allowAgents: ['*'] } },
+  own: { subagents: { allowAgents: [' CODER ', '../sec', 'ghost', ''] } },
+  none: { subagents: { allowAgents: [] } },
+  coder: {},
+  sec: {},
+};
+/** What each agent may spawn under: by its own list, else by that of the defaults (`sec`), and itself. */
+const ALLOWED: Record<string, string[]> = {
+  a: ['a', 'sec'],
+  r: ['r', 'a', 'coder', 'none', 'own', 'sec'],
+  own: ['own', 'coder'],
+  none: ['none'],
+};
+/** Spellings of an agent id with the agent that is meant, undefined: none. */
+const SPELLINGS: [spelling: string, means: string | undefined][] = [
+  ['coder', 'coder'],
+  ['CODER ', 'coder'],
+  [' Sec', 'sec'],
+  ['A', 'a'],
+  ['R', 'r'],
+  ['own', 'own'],
+  ['None', 'none'],
+  ['ghost', undefined],
+  ['*', undefined],
+  ['../sec', undefined],
+  ['---', undefined],
+  ['-sec-', undefined],
+  ['x'.repeat(65), undefined],
+];
+
+for (const [shape, agents] of [
+  ['agents.list', { list: Object.entries(AGENTS).map(([id, rest]) => ({ id, ...rest })) }],
+  ['agents.entries', { entries: AGENTS }],
+] as const) {
+  test(`[AL1, SP2, BR-092, BR-094, BR-096] with ${shape} agents_list, the schema and sessions_spawn agree, in every spelling`, async (t) => {
+    const defaults = { subagents: { allowAgents: ['Sec', 'ghost'] } };
+    const world = await startWorld(t, {
+      agents: false,
+      config: { agents: { defaults, ...agents } },
+    });
+    for (const [requester, allowed] of Object.entries(ALLOWED)) {
+      const key = `agent:${requester}:main`;
+      const listed = await world.tool('agents_list', {}, key);
+      assert.deepEqual(
+        [listed['requester'], listed['allowAny'], (listed['agents'] as Json[]).map(({ id }) => id)],
+        [requester, requester === 'r', allowed],
+      );
+      await world.say(key, 'SAY: hi');
+      const { raw } = world.model.requests.at(-1)!;
+      for (const id of allowed) assert.ok(raw.includes(id), `the schema names ${id}`);
+      // a later rule stops what the list lets through, so that nothing begins
+      const spawn = (args: Json) =>
+        world.tool('sessions_spawn', { task: 'x', sandbox: 'require', ...args }, key);
+      for (const [spelling, means] of SPELLINGS) {
+        const { status, error } = await spawn({ agentId: spelling });
+        const isAllowed = means !== undefined && allowed.includes(means);
+        assert.equal(/sandbox/.test(String(error)), isAllowed, `${spelling} from ${requester}`);
+        if (isAllowed) continue;
+        assert.match(String(error), /may not be spawned from here|^agentId of sessions_spawn/);
+        assert.equal(status, String(error).startsWith('agentId') ? 'error' : 'forbidden');
+      }
+      const isRequired = requester === 'r';
+      for (const args of [{}, { agentId: '' }, { agentId: ' ' }, { agentId: null }]) {
+        const { error } = await spawn(args);
+        assert.match(String(error), isRequired ? /agentId is required/ : /sandbox/);
+      }
+    }
+    const { sessions } = await world.client.request<{ sessions: Json[] }>('sessions.list', {});
+    assert.ok(
+      sessions.every(({ key }) => /^agent:(a|r|own|none|coder|sec):main$/.test(String(key))),
+    );
+  });
+}

@@ -173,44 +173,84 @@ const allowList = fc.option(
   fc.array(fc.constantFrom(...IDS, '*', ' CODER ', '', 'Ghost', '../sec', '@@'), { maxLength: 4 }),
   { nil: undefined },
 );
-const anyConfig = fc
-  .record({
-    defaults: allowList,
-    requireAgentId: fc.boolean(),
-    agents: fc.uniqueArray(
-      fc.record({
-        id: fc.constantFrom(...IDS),
-        allowAgents: allowList,
-        requireAgentId: fc.option(fc.boolean(), { nil: undefined }),
-      }),
-      { selector: ({ id }) => id, maxLength: 4 },
-    ),
-  })
-  .map(({ defaults, requireAgentId, agents }) =>
-    defaultConfig({
-      agents: {
-        defaults: { subagents: { allowAgents: defaults, requireAgentId } },
-        list: agents.map(({ id, ...subagents }) => ({ id, subagents })),
-      },
-    }),
-  );
+const anyAgent = fc.record({
+  id: fc.constantFrom(...IDS),
+  allowAgents: allowList,
+  requireAgentId: fc.option(fc.boolean(), { nil: undefined }),
+});
+/** Agents as a list, as a map, as both and as none. */
+const anyShape = fc.record({
+  defaults: allowList,
+  requireAgentId: fc.boolean(),
+  agents: fc.uniqueArray(anyAgent, { selector: ({ id }) => id, maxLength: 4 }),
+  inList: fc.integer({ min: 0, max: 4 }),
+});
+type Shape = typeof anyShape extends fc.Arbitrary<infer T> ? T : never;
 
-test('[AL1] under any configuration the ids that are listed are exactly those that are accepted', () => {
+function configOf({ defaults, requireAgentId, agents, inList }: Shape) {
+  const settings = agents.map(({ id, ...subagents }) => ({ id, subagents }));
+  return defaultConfig({
+    agents: {
+      defaults: { subagents: { allowAgents: defaults, requireAgentId } },
+      list: settings.slice(0, inList),
+      entries: Object.fromEntries(settings.slice(inList).map(({ id, ...rest }) => [id, rest])),
+    },
+  });
+}
+
+/** As `planSpawn` fills them in. */
+function factsFor(
+  { agents, requireAgentId, ...shape }: Shape,
+  { requester, wanted }: { requester: string; wanted: string | undefined },
+): SpawnFacts {
+  const config = configOf({ agents, requireAgentId, ...shape });
+  const targets = spawnTargets(config, requester);
+  const agentId = fold(wanted ?? requester);
+  return {
+    ...SOUND,
+    args: { task: 't', ...(wanted === undefined ? {} : { agentId: wanted }) },
+    requester: { ...SOUND.requester, agentId: requester },
+    requireAgentId: findAgent(config, requester)?.subagents.requireAgentId ?? requireAgentId,
+    targets,
+    agentId,
+    agent: targets.ids.includes(agentId) ? findAgent(config, agentId) : undefined,
+  };
+}
+
+test('[AL1, BR-092, BR-094] under any configuration the ids that are listed are exactly those that are accepted', () => {
   const named = fc.constantFrom(...IDS, 'Main', ' sec ', 'other', '---', '-sec-');
   fc.assert(
-    fc.property(anyConfig, fc.constantFrom(...IDS), named, (config, requester, wanted) => {
-      const targets = spawnTargets(config, requester);
-      const agentId = fold(wanted);
-      const answer = spawnRefusal({
-        ...SOUND,
-        args: { task: 't', agentId: wanted },
-        requester: { ...SOUND.requester, agentId: requester },
-        targets,
-        agentId,
-        agent: targets.ids.includes(agentId) ? findAgent(config, agentId) : undefined,
-      });
-      assert.equal(answer === undefined, targets.ids.includes(agentId));
-      if (targets.ids.length > 0) assert.equal(targets.ids[0], requester, 'itself first');
+    fc.property(anyShape, fc.constantFrom(...IDS), named, (shape, requester, wanted) => {
+      const facts = factsFor(shape, { requester, wanted });
+      const { ids, allowAny } = facts.targets;
+      assert.equal(spawnRefusal(facts) === undefined, ids.includes(fold(wanted)));
+
+      // By the words of the documents, from what is written alone.
+      const { agents, defaults } = shape;
+      const configured = agents.length === 0 ? ['main'] : agents.map(({ id }) => id);
+      const own = agents.find(({ id }) => id === requester);
+      const list = own?.allowAgents ?? defaults ?? [];
+      const isThere = configured.includes(requester);
+      const expected = configured.filter(
+        (id) =>
+          id === requester || list.some((entry) => entry.trim() === '*' || fold(entry) === id),
+      );
+      assert.deepEqual(ids.toSorted(), isThere ? expected.toSorted() : []);
+      assert.equal(allowAny, isThere && list.includes('*'));
+      if (isThere) assert.equal(ids[0], requester, 'itself first');
+    }),
+  );
+});
+
+test('[AL1, SP10] without an agentId a spawn is one’s own, unless the agent or the defaults require one', () => {
+  fc.assert(
+    fc.property(anyShape, fc.constantFrom(...IDS), (shape, requester) => {
+      const answer = spawnRefusal(factsFor(shape, { requester, wanted: undefined }));
+      const own = shape.agents.find(({ id }) => id === requester);
+      const isRequired = own?.requireAgentId ?? shape.requireAgentId;
+      const isThere = own !== undefined || (shape.agents.length === 0 && requester === 'main');
+      const broken = isThere ? undefined : 'allow_agents';
+      assert.equal(answer?.rule, isRequired ? 'require_agent_id' : broken);
     }),
   );
 });
