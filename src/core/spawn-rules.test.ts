@@ -140,6 +140,11 @@ test('[SP10] of any two broken rules the earlier one answers', () => {
   }
 });
 
+test('[SP11] a limit of 0 children per session is none', () => {
+  const limits = { ...SOUND.limits, maxChildrenPerSession: 0 };
+  assert.equal(spawnRefusal({ ...SOUND, childrenSpawned: 1_000_000, limits }), undefined);
+});
+
 test('[SP10] a sub-agent may spawn as long as it is above the last depth', () => {
   for (const maxSpawnDepth of [1, 2, 3, 4, 5]) {
     for (let depth = 0; depth <= 6; depth++) {
