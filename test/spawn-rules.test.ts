@@ -220,7 +220,7 @@ test('[SP12, BR-141] sub-agents nest down to the depth that is set, 1 to 5, and 
       }),
     );
     assert.deepEqual(
-      depths.toSorted(),
+      depths.toSorted((a, b) => a - b),
       Array.from({ length: maxSpawnDepth }, (_, at) => at + 1),
     );
     const last = String(children.at(depths.indexOf(maxSpawnDepth))?.['key']);

@@ -189,7 +189,7 @@ function providerKeyWarnings(config: Config, agents: PlacedAgent[]): ConfigIssue
       const isTwice = seen.has(folded);
       seen.add(folded);
       if (known.has(provider) && !isTwice) return [];
-      const why = isTwice ? 'is there twice' : `names no provider of models.providers`;
+      const why = isTwice ? 'is there twice' : 'names no provider of models.providers';
       const message = `"${briefly(key)}" ${why}; the entry has no effect`;
       return [{ path: formatPath([...path, 'tools', 'byProvider', key]), message }];
     });

@@ -61,6 +61,7 @@ async function toolQueryOf(
     agentId,
     model: modelOfSession(config, findAgent(config, agentId), session?.model),
     isSubagent: isSubagentKey(sessionKey),
+    // as in a turn: no session is
     isSandboxed: false,
     spawnDepth: session?.spawnDepth ?? 0,
     available: SESSION_TOOL_NAMES,

@@ -17,6 +17,7 @@ import { offeredTools, toolClosedBy, type ToolQuery } from '../../core/tool-poli
 import { parseStoredMessage, parseStoredObject } from '../../core/stored-message.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Message } from '../../protocol/message.ts';
+import type { Config } from '../../protocol/options/config.ts';
 import type { EntryRow } from '../../store/transcript-repository.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
@@ -51,7 +52,7 @@ export async function buildTurn(context: RunContext, claimed: ClaimedRun): Promi
   const options = optionsOf(run, onUnreadable);
   const messages = await context.store.read((tx) => contextMessages(tx, { run, onUnreadable }));
   const model = modelOfSession(config, agent, options.model ?? session.model);
-  const { offered, closedBy } = offeredTo(context, { run, session, model });
+  const { offered, closedBy } = offeredTo(context, { config, run, session, model });
   return {
     offered,
     closedBy,
@@ -73,13 +74,18 @@ export async function buildTurn(context: RunContext, claimed: ClaimedRun): Promi
 /** Announce turns get no tools (A10). */
 function offeredTo(
   context: RunContext,
-  { run, session, model }: { run: RunRow; session: SessionRow; model: ModelRef },
+  {
+    config,
+    run,
+    session,
+    model,
+  }: { config: Config; run: RunRow; session: SessionRow; model: ModelRef },
 ): Pick<BuiltTurn, 'offered' | 'closedBy'> {
   if (run.purpose === 'exchange_announce' || run.purpose === 'spawn_announce')
     return { offered: new Map(), closedBy: () => 'an announce turn has no tools' };
   const tools = context.toolsOf(session);
   const query: ToolQuery = {
-    config: context.config(),
+    config,
     agentId: session.agentId,
     model,
     isSubagent: isSubagentKey(session.key),
