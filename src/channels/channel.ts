@@ -40,10 +40,10 @@ export interface InboundMessage {
   text: string;
 }
 
-/** Expected refusals are values: the adapter may tell the person, and must not try again. */
+/** Expected refusals are values: the adapter must not try again, and may tell the person unless it is `silent`. */
 export type InboundAnswer =
   | { accepted: true; runId: string; sessionKey: string; isNew: boolean }
-  | { accepted: false; error: string };
+  | { accepted: false; error: string; silent?: true };
 
 /** Resolves once the message is committed; rejects when it may be offered again, under the same messageId. */
 export type ReceiveMessage = (message: InboundMessage) => Promise<InboundAnswer>;

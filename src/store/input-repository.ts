@@ -31,6 +31,7 @@ export interface InputRow {
   text: string;
   /** `Provenance` as JSON, or null */
   provenanceJson: string | null;
+  /** `dropped`: its run ended without a turn of it, and it never enters a transcript */
   state: 'pending' | 'appended' | 'dropped';
   /** who accepted under which name: `<caller> <method>`, null = no key */
   idempotencyScope: string | null;

@@ -8,7 +8,9 @@ export type RunPurpose =
   | 'task'
   | 'spawn_announce'
   /** the requester passes a child's result on */
-  | 'spawn_relay';
+  | 'spawn_relay'
+  /** an owner's text command: done at its acceptance, without a turn */
+  | 'command';
 
 /** One agent turn and its outcome. */
 export interface RunRow {
@@ -111,7 +113,7 @@ export interface RunReads {
   nextQueued(sessionKey: string): Promise<RunRow | undefined>;
   /** Every queued run of a lane, oldest first. */
   queuedOf(sessionKey: string): Promise<RunRow[]>;
-  /** The run accepted last that does a session's work: no announce turn. */
+  /** The run accepted last that does a session's work: no announce turn, no command. */
   latestOf(sessionKey: string): Promise<RunRow | undefined>;
   /** Runs that a tool call of this run started, ended ones too. */
   causedBy(runId: string): Promise<RunRow[]>;

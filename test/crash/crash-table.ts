@@ -448,6 +448,17 @@ export const CRASH_STEPS: readonly CrashStep[] = [
     repairedBy: CALLER,
   },
   {
+    unit: 'accept-chat.send',
+    nth: 1,
+    accepts: true,
+    scenario: 'command',
+    step: "an owner's command is carried out",
+    before: 'nothing',
+    after:
+      'the setting, its line in the audit log, the ended run and its queued confirmation, unanswered',
+    repairedBy: `${CALLER}; ${JOB}`,
+  },
+  {
     unit: 'archive-session',
     nth: 1,
     scenario: 'cleanup',

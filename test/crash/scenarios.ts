@@ -1,5 +1,6 @@
 /** What the tests of the crash table let a gateway do: each scenario can be asked for again under the same key. */
 import type { GatewayClient } from '../../src/client/gateway-client.ts';
+import { sendConfirmation } from '../../src/core/owner-command.ts';
 
 export type ScenarioName =
   | 'send'
@@ -14,6 +15,7 @@ export type ScenarioName =
   | 'steer'
   | 'interrupt'
   | 'overflow'
+  | 'command'
   | 'cleanup'
   | 'reset'
   | 'delete'
@@ -163,6 +165,10 @@ export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
       'SAY: two',
     ]),
     outcome: { status: 'ok', reply: 'two' },
+  },
+  command: {
+    ask: chatSend('/send off'),
+    outcome: { status: 'ok', reply: sendConfirmation('off', { allowed: false, rule: '' }) },
   },
   cleanup: {
     ask: chatSend(

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { textOf, toolCallsOf, type Message } from '../../src/protocol/message.ts';
 
 export interface Story {
-  /** key, label, last route and counters of each session */
+  /** key, label, last route, send policy and counters of each session */
   sessions: string[];
   /** session, purpose, outcome and reply of each run */
   runs: string[];
@@ -137,7 +137,7 @@ function toSessionLine(row: Row): string {
   const closed =
     row['deleted_at'] !== null ? 'deleted ' : row['archived_at'] !== null ? 'archived ' : '';
   return mask(
-    `${closed}${row['key']} label ${row['label']}, last ${row['last_channel']} ${row['last_to']}, aborted ${row['aborted_last_run']}, ${counters}`,
+    `${closed}${row['key']} label ${row['label']}, last ${row['last_channel']} ${row['last_to']}, sends ${row['send_policy']}, aborted ${row['aborted_last_run']}, ${counters}`,
   );
 }
 

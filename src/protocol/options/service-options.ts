@@ -73,10 +73,16 @@ export const hookOptions = section({
 
 /** `commands.*`: slash commands in chats (B14). */
 export const commandOptions = section({
-  text: later(z.boolean().default(true), 'Whether `/…` messages are commands.'),
+  text: option(
+    z.boolean().default(true),
+    'Whether an owner’s `/send on`, `off` or `inherit`, alone in a message, is a command; `false`: it is plain text.',
+  ),
   allowFrom: later(anything().optional(), 'Who may give commands, per channel.'),
   useAccessGroups: later(z.boolean().default(true), 'Whether access groups of channels apply.'),
-  ownerAllowFrom: later(z.array(z.union([z.string(), z.number()])).optional(), 'Who is an owner.'),
+  ownerAllowFrom: option(
+    z.array(z.union([z.string(), z.number()])).optional(),
+    'Who is an owner in chats: sender ids, as `<channel>:<id>` or, in every channel, as `<id>`; `*` is nobody. On webchat and the command line the scope `operator.admin` decides. Absent: nobody in a chat.',
+  ),
 });
 
 const channel = (name: string) =>

@@ -32,6 +32,8 @@ export interface OutgoingText {
   suppressedBy?: string;
   /** what the key stands for, where a caller has chosen it */
   contentHash?: string;
+  /** it confirms an owner's command, which a denied chat is told as well (A6) */
+  isConfirmation?: boolean;
 }
 
 /** Returns where a session's chat is: its last route, else the chat that its key names (B5.5). */
@@ -172,6 +174,6 @@ function suppressionOf(context: RunContext, outgoing: OutgoingText): string | un
   if (!isChatRoute(outgoing.route)) return 'no_route';
   const { session } = outgoing;
   // Without a session the caller has judged it by the rules, see `sendDirect`.
-  if (session === undefined) return undefined;
+  if (session === undefined || outgoing.isConfirmation === true) return undefined;
   return sendPolicyOf(context.config(), session).allowed ? undefined : 'send_policy';
 }

@@ -18,6 +18,14 @@ import { tellDropped } from '../runs/tell-dropped.ts';
 import { interruptWaits } from '../runs/wait-in-run.ts';
 import { keySettings } from '../sessions/key-settings.ts';
 import { ensureSession } from '../sessions/session-rows.ts';
+import {
+  acceptCommand,
+  commandIn,
+  type DoneCommand,
+  type GivenCommand,
+  refuseCommand,
+  tellCommand,
+} from './accept-command.ts';
 import { queueMessage } from './queue-message.ts';
 
 /** What a chat may send at once, in UTF-16 units; the doors have the same limit. */
@@ -35,14 +43,39 @@ export async function acceptInbound(
   const found = chatKeyOf({ channel, type, id, threadId }, { agentId, mainKey, scope });
   if (!found.ok) return { accepted: false, error: found.error };
   const inbound: Inbound = { channel, message, key: found.key, agentId };
-  const { answer, dropped } = await context.store.write('accept-inbound', async (tx) => {
+  const { text, senderId } = message;
+  const author = { type: 'sender', channel, senderId } as const;
+  const given = commandIn(context.config(), { text, author });
+  const taken = await context.store.write('accept-inbound', async (tx): Promise<Taken> => {
+    if (given !== undefined && !given.isOwners) return ignore(tx, { inbound, given });
     const idempotency = nameOf(inbound);
     const earlier = await findAccepted(tx, idempotency);
-    if (earlier === undefined) return acceptNew(tx, context, { inbound, idempotency });
-    return { answer: toAnswer(earlier), dropped: [] };
+    if (earlier !== undefined) return { answer: toAnswer(earlier), dropped: [] };
+    return acceptNew(tx, context, { inbound, idempotency, given });
   });
-  tellDropped(context, dropped);
-  return answer;
+  if (taken.done !== undefined) tellCommand(context, taken.done);
+  tellDropped(context, taken.dropped);
+  return taken.answer;
+}
+
+interface Taken {
+  answer: InboundAnswer;
+  dropped: RunRow[];
+  done?: DoneCommand;
+}
+
+/** Written down and ignored: whoever may give no commands is told nothing, and the agent neither (BR-065). */
+async function ignore(
+  tx: WriteTx,
+  { inbound, given: { command } }: { inbound: Inbound; given: GivenCommand },
+): Promise<Taken> {
+  await refuseCommand(tx, { command, actor: actorOf(inbound), sessionKey: inbound.key });
+  const error = 'a command of somebody who is no owner (commands.ownerAllowFrom)';
+  return { answer: { accepted: false, error, silent: true }, dropped: [] };
+}
+
+function actorOf({ channel, message: { senderId } }: Inbound): string {
+  return `${channel}:${senderId}`;
 }
 
 interface Inbound {
@@ -53,12 +86,13 @@ interface Inbound {
 }
 
 function flawOf(message: InboundMessage): string | undefined {
-  const { text, messageId, chatId, accountId = '', threadId = '' } = message;
+  const { text, messageId, chatId, senderId, accountId = '', threadId = '' } = message;
   if (text.trim() === '') return 'the message has no text';
   if (text.length > LONGEST_TEXT) return `the message is longer than ${LONGEST_TEXT} characters`;
   if (messageId === '' || chatId === '') return 'the message has no id or no chat';
   // They are indexed, and what an index refuses would be offered again for ever.
-  const isLong = [messageId, chatId, accountId, threadId].some(({ length }) => length > KEY_MAX);
+  const ids = [messageId, chatId, senderId, accountId, threadId];
+  const isLong = ids.some(({ length }) => length > KEY_MAX);
   if (isLong) return `an id of the message is longer than ${KEY_MAX} characters`;
   return undefined;
 }
@@ -74,8 +108,12 @@ function toAnswer(earlier: { inputId: string; sessionKey: string } | 'conflict')
 async function acceptNew(
   tx: WriteTx,
   context: RunContext,
-  { inbound, idempotency }: { inbound: Inbound; idempotency: IdempotencyKey },
-): Promise<{ answer: InboundAnswer; dropped: RunRow[] }> {
+  {
+    inbound,
+    idempotency,
+    given,
+  }: { inbound: Inbound; idempotency: IdempotencyKey; given: GivenCommand | undefined },
+): Promise<Taken> {
   const { key, agentId, message, channel } = inbound;
   const config = context.config();
   const session = await ensureSession(tx, config, { key, agentId });
@@ -86,6 +124,13 @@ async function acceptNew(
   }
   const { chatId: to, accountId, threadId } = message;
   const route = routeOfParts(channel, { to, accountId, threadId });
+  if (given !== undefined) {
+    const { text } = message;
+    const order = { ...given, session, text, actor: actorOf(inbound), idempotency, route };
+    const done = await acceptCommand(tx, context, order);
+    const { runId } = done.run;
+    return { answer: { accepted: true, runId, sessionKey: key, isNew: true }, dropped: [], done };
+  }
   await tx.sessions.update(key, toLastRoute(route));
   const settings = queueSettings(config, session, channel);
   const { place, dropped } = await queueMessage(tx, { sessionKey: key, settings });

@@ -5,6 +5,7 @@ import { findAgent } from '../../core/agents.ts';
 import { type OperatorCaller, operatorName } from '../../core/caller.ts';
 import { isSubagentKey, mayOperatorCreate } from '../../core/keys.ts';
 import { resolveModel } from '../../core/models.ts';
+import { OWNER_SCOPE } from '../../core/owner.ts';
 import { queueSettings } from '../../core/queue-settings.ts';
 import { routeOfParts } from '../../core/route-of-parts.ts';
 import { SEND_BLOCKED_TEXT } from '../../core/send-policy.ts';
@@ -30,20 +31,38 @@ import { ensureSession } from '../sessions/session-rows.ts';
 import { tellDropped } from '../runs/tell-dropped.ts';
 import { interruptWaits } from '../runs/wait-in-run.ts';
 import type { AcceptMessage, Accepted } from './accepted-message.ts';
+import {
+  acceptCommand,
+  commandIn,
+  type DoneCommand,
+  type GivenCommand,
+  refuseCommand,
+  tellCommand,
+} from './accept-command.ts';
 import { queueMessage, type QueuedMessage } from './queue-message.ts';
 import { briefly } from '../../util/briefly.ts';
 
-/** Accepts the message, or returns the first acceptance under its key. Rejects with what was wrong, before any effect. */
+/**
+ * Accepts the message, or returns the first acceptance under its key. An owner's command is carried out
+ * instead (A6). Rejects with what was wrong, before any effect.
+ */
 export async function acceptMessage(
   context: RunContext,
   caller: OperatorCaller,
   request: AcceptMessage,
 ): Promise<Accepted> {
   const options = optionsOf(context.config(), request);
-  const { accepted, dropped } = await context.store.write(
+  const text = request.message;
+  const given = commandIn(context.config(), { text, author: caller });
+  const taken = await context.store.write(
     `accept-${request.method}`,
-    async (tx) => {
+    async (tx): Promise<Taken> => {
       const place = await placeOf(tx, context.config(), request);
+      if (given !== undefined && !given.isOwners) {
+        const { command } = given;
+        await refuseCommand(tx, { command, actor: operatorName(caller), sessionKey: place.key });
+        return 'refused';
+      }
       const idempotency = keyOf(caller, request, place.key);
       const earlier = await findAccepted(tx, idempotency);
       if (earlier === 'conflict') {
@@ -55,11 +74,33 @@ export async function acceptMessage(
       if (earlier !== undefined) {
         return { accepted: await earlierAcceptance(tx, earlier.inputId), dropped: [] };
       }
-      return acceptNew(tx, context, { request, place, idempotency, options });
+      const message = { request, place, idempotency, options };
+      return given === undefined
+        ? acceptNew(tx, context, message)
+        : carryOut(tx, context, { ...message, given, caller });
     },
   );
-  tellDropped(context, dropped);
-  return accepted;
+  if (taken === 'refused') throw notOwner();
+  if (taken.done !== undefined) tellCommand(context, taken.done);
+  tellDropped(context, taken.dropped);
+  return taken.accepted;
+}
+
+/** Refused only once it is written down who tried: a rejected unit would leave no line (BR-065). */
+type Taken = 'refused' | { accepted: Accepted; dropped: RunRow[]; done?: DoneCommand };
+
+function notOwner(): GatewayError {
+  return new GatewayError(
+    'forbidden',
+    `a command of the owner needs the scope ${OWNER_SCOPE}; nothing was changed, and no message was sent`,
+    {
+      details: {
+        code: 'MISSING_SCOPE',
+        missingScope: OWNER_SCOPE,
+        requiredScopes: [OWNER_SCOPE],
+      },
+    },
+  );
 }
 
 interface Place {
@@ -67,20 +108,53 @@ interface Place {
   agentId: string;
 }
 
-async function acceptNew(
+interface NewMessage {
+  request: AcceptMessage;
+  place: Place;
+  idempotency: IdempotencyKey;
+  options: RunOptions;
+}
+
+/** A command is no message to the agent: it sets no route, waits for nothing and interrupts nothing. */
+async function carryOut(
   tx: WriteTx,
   context: RunContext,
   {
     request,
     place,
     idempotency,
-    options,
-  }: { request: AcceptMessage; place: Place; idempotency: IdempotencyKey; options: RunOptions },
+    given: { command },
+    caller,
+  }: NewMessage & { given: GivenCommand; caller: OperatorCaller },
+): Promise<Taken> {
+  const session = await ensureSession(tx, context.config(), place);
+  refuseClosed(context.config(), session);
+  const route = replyRouteOf(context, { request, session });
+  const actor = operatorName(caller);
+  const text = request.message;
+  const message = { command, session, text, actor, idempotency, route };
+  const done = await acceptCommand(tx, context, message);
+  const { runId, acceptedAt } = done.run;
+  const accepted = {
+    runId,
+    sessionKey: session.key,
+    acceptedAt,
+    isNew: true,
+    state: 'ok',
+  } as const;
+  return { accepted, dropped: [], done };
+}
+
+async function acceptNew(
+  tx: WriteTx,
+  context: RunContext,
+  { request, place, idempotency, options }: NewMessage,
 ): Promise<{ accepted: Accepted; dropped: RunRow[] }> {
   const config = context.config();
   const label = request.label === undefined ? {} : { label: request.label };
   const session = await ensureSession(tx, config, { ...place, ...label });
   refuseClosed(config, session);
+  refuseDenied(config, session);
   const reply = replyRouteOf(context, { request, session });
   await tx.sessions.update(session.key, { ...label, ...lastRouteOf(request, session) });
   const queued = await queue(tx, config, { request, session });
@@ -181,6 +255,9 @@ function refuseClosed(config: Config, session: SessionRow): void {
       `agent ${session.agentId} of session ${session.key} is not configured; add it to agents.list`,
     );
   }
+}
+
+function refuseDenied(config: Config, session: SessionRow): void {
   const policy = sendPolicyOf(config, session);
   if (!policy.allowed) {
     throw new GatewayError('invalid_request', `${SEND_BLOCKED_TEXT} (${policy.rule})`);

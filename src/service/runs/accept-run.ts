@@ -70,6 +70,21 @@ export async function acceptRun(tx: WriteTx, run: NewRun): Promise<RunRow> {
   return row;
 }
 
+/**
+ * Adds a message that is done at its acceptance, with its outcome: it has no turn and enters no
+ * transcript. Its key and its runId are those of any message.
+ */
+export async function acceptDone(tx: WriteTx, run: NewRun & { reply: string }): Promise<RunRow> {
+  const { runId, sessionKey, reply } = run;
+  const at = { seq: await tx.lanes.nextSeq(sessionKey), now: tx.now };
+  const end = { state: 'ok', startedAt: tx.now, endedAt: tx.now, reply } as const;
+  const row: RunRow = { ...toRunRow(run, at), ...end };
+  await tx.inputs.insert({ ...toInputRow(run, { ...at, runId }), state: 'dropped' });
+  await tx.runs.insert(row);
+  tx.signal({ type: 'run', runId });
+  return row;
+}
+
 /** Adds an input that joins the session's next turn and starts none: a note (A9), an announced result (A18). */
 export async function acceptNote(
   tx: WriteTx,

@@ -178,6 +178,7 @@ export function runsContract(open: OpenHarness): void {
           await tx.runs.insert(run('r1', 'k', { seq: 1, state: 'ok' }));
           await tx.runs.insert(run('r2', 'k', { seq: 2, state: 'ok', parentRunId: 'x1' }));
           await tx.runs.insert(run('r3', 'k', { seq: 3, purpose: 'spawn_announce' }));
+          await tx.runs.insert(run('r4', 'k', { seq: 4, purpose: 'command', state: 'ok' }));
           await tx.runs.insert(run('x1', 'other', { stoppedBy: 'operator', stopKey: 'call' }));
         });
         await store.read(async (tx) => {

@@ -34,7 +34,7 @@ const LATEST_OF = defineQuery((db, p: { sessionKey: string }) =>
     .selectAll()
     .where('session_key', '=', p.sessionKey)
     .where('purged_at', 'is', null)
-    .where(sql<boolean>`purpose not in ('exchange_announce', 'spawn_announce')`)
+    .where(sql<boolean>`purpose not in ('exchange_announce', 'spawn_announce', 'command')`)
     .orderBy('accepted_at', 'desc')
     .orderBy('seq', 'desc')
     .limit(1),
