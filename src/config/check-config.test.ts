@@ -333,6 +333,55 @@ test('[CF4] the tool policy of sandboxes is refused by name while there are none
   assert.match(errors.map(({ path }) => path).join(), /^tools\.sandbox\.tools$/);
 });
 
+test('[SY5] rules and entries that fit nobody or change nothing are warnings that name path and remedy', () => {
+  const discord = { channel: 'discord' };
+  const { errors, warnings } = check({
+    session: {
+      sendPolicy: {
+        rules: [
+          { match: discord, action: 'deny' },
+          { match: { channel: 'discrod' }, action: 'deny' },
+          { match: { ...discord, chatType: 'group' }, action: 'deny' },
+          { match: { rawKeyPrefix: 'discord:group:' }, action: 'deny' },
+          { match: { keyPrefix: 'agent:a:' }, action: 'deny' },
+          { match: { channel: 'telegram' }, action: 'allow' },
+          { match: { chatType: 'room' }, action: 'deny' },
+        ],
+      },
+    },
+    agents: { list: [{ id: 'a' }, { id: 'b' }], defaults: { subagents: { allowAgents: ['c'] } } },
+    tools: { agentToAgent: { enabled: true, allow: ['A', 'x*', '*', 'c'] } },
+    commands: { ownerAllowFrom: ['*', 'discord:1', 'discord:*', 7, ' '] },
+  });
+  assert.deepEqual(errors, []);
+  const expected: [path: string, says: RegExp][] = [
+    ['agents.defaults.subagents.allowAgents[0]', /no agent "c" is configured/],
+    ['session.sendPolicy.rules[1].match.channel', /is no channel; did you mean "discord"\?/],
+    ['session.sendPolicy.rules[2]', /rules\[0\] \(deny\) decides .* take one of them out/],
+    ['session.sendPolicy.rules[3].match.rawKeyPrefix', /use keyPrefix/],
+    ['session.sendPolicy.rules[4].match.keyPrefix', /use rawKeyPrefix/],
+    ['session.sendPolicy.rules[5]', /default is "allow".* set the default to "deny"/],
+    ['tools.agentToAgent.allow[1]', /no agent "x\*" is configured; add it/],
+    ['tools.agentToAgent.allow[3]', /no agent "c" is configured; add it/],
+    ['commands.ownerAllowFrom[0]', /makes nobody an owner; name a sender/],
+    ['commands.ownerAllowFrom[2]', /makes nobody an owner/],
+    ['commands.ownerAllowFrom[4]', /makes nobody an owner/],
+  ];
+  assert.deepEqual(
+    warnings.map(({ path }) => path),
+    expected.map(([path]) => path),
+  );
+  for (const [at, [, says]] of expected.entries()) assert.match(warnings[at]?.message ?? '', says);
+});
+
+test('[SY5] an unknown chat type is refused with those there are', () => {
+  for (const chatType of ['party', 'groups', '']) {
+    const rules = [{ match: { chatType }, action: 'deny' }];
+    const errors = errorsOf({ session: { sendPolicy: { rules } } });
+    assert.match(errors.join('\n'), /^session\.sendPolicy\.rules\[0\]\.match\.chatType: .*"dm"/);
+  }
+});
+
 test('the usual keys of the environment make their providers known', () => {
   const none = check({}, {});
   assert.deepEqual(none.config?.models.providers, {});

@@ -3,6 +3,7 @@ import JSON5 from 'json5';
 import { configSchema } from '../protocol/options/config.ts';
 import type { Config } from '../protocol/options/config.ts';
 import { checkGateway, withSecrets } from './check-gateway.ts';
+import { policyWarnings } from './check-policies.ts';
 import { checkReferences } from './check-references.ts';
 import { isSettings } from './config-issue.ts';
 import type { ConfigIssue } from './config-issue.ts';
@@ -56,7 +57,7 @@ export function checkConfigValue(
   const { config, added } = addEnvironmentProviders(parsed.data, env);
   const references = checkReferences(config);
   errors.push(...references.errors);
-  warnings.push(...references.warnings);
+  warnings.push(...references.warnings, ...policyWarnings(config));
   return {
     ...(errors.length === 0 ? { config } : {}),
     addedProviders: added,

@@ -141,7 +141,7 @@ function allowListWarnings(config: Config, agents: PlacedAgent[]): ConfigIssue[]
   return lists.flatMap(({ path, settings }) =>
     (settings.subagents.allowAgents ?? []).flatMap((name, index) => {
       if (name.trim() === '*' || known.has(fold(name))) return [];
-      const message = `no agent "${briefly(name)}" is configured; the entry has no effect`;
+      const message = `no agent "${briefly(name)}" is configured; add it to agents.list, or take the entry out`;
       return [{ path: formatPath([...path, 'subagents', 'allowAgents', index]), message }];
     }),
   );

@@ -118,7 +118,8 @@ export function agentToAgentAdmits(policy: AgentToAgentPolicy, a: string, b: str
   return matchesAny(allow, a) && matchesAny(allow, b);
 }
 
-function matchesAny(patterns: readonly string[], agentId: string): boolean {
+/** Returns whether one of the patterns, with `*` for anything, is this agent's id. */
+export function matchesAny(patterns: readonly string[], agentId: string): boolean {
   return patterns.some((pattern) => {
     const literals = pattern.trim().toLowerCase().split('*');
     const escaped = literals.map((part) => part.replace(/[^a-z0-9_-]/g, '\\$&'));

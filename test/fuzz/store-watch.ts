@@ -1,7 +1,7 @@
 /** Whether anything was written to a store, seen from outside. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
+import { hashRows } from '../helpers/store-hash.ts';
 
 /** One full look at the tables for so many refusals. */
 const HASH_EVERY = 2000;
@@ -27,27 +27,12 @@ export class StoreWatch {
     assert.equal(this.version(), before, `a refusal wrote to the store: ${what}`);
     this.#refusals += 1;
     if (this.#refusals % HASH_EVERY !== 0) return;
-    const hash = this.#hash();
+    const hash = hashRows(this.#db);
     if (this.#known?.version === before) assert.equal(hash, this.#known.hash, 'rows changed');
     this.#known = { version: before, hash };
   }
 
   close(): void {
     this.#db.close();
-  }
-
-  #hash(): string {
-    const hash = createHash('sha256');
-    const tables = this.#db.prepare(
-      "select name from sqlite_schema where type = 'table' and name not like 'search%'",
-    );
-    for (const { name } of tables.all())
-      for (const row of this.#db.prepare(`select * from "${String(name)}"`).iterate())
-        hash.update(
-          JSON.stringify(row, (_key, value: unknown) =>
-            typeof value === 'bigint' ? String(value) : value,
-          ),
-        );
-    return hash.digest('hex');
   }
 }
