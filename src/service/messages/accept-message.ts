@@ -52,33 +52,9 @@ export async function acceptMessage(
   request: AcceptMessage,
 ): Promise<Accepted> {
   const options = optionsOf(context.config(), request);
-  const text = request.message;
-  const given = commandIn(context.config(), { text, author: caller });
-  const taken = await context.store.write(
-    `accept-${request.method}`,
-    async (tx): Promise<Taken> => {
-      const place = await placeOf(tx, context.config(), request);
-      if (given !== undefined && !given.isOwners) {
-        const { command } = given;
-        await refuseCommand(tx, { command, actor: operatorName(caller), sessionKey: place.key });
-        return 'refused';
-      }
-      const idempotency = keyOf(caller, request, place.key);
-      const earlier = await findAccepted(tx, idempotency);
-      if (earlier === 'conflict') {
-        throw new GatewayError(
-          'key_conflict',
-          'this idempotencyKey was used for another message; use a new key for a new message',
-        );
-      }
-      if (earlier !== undefined) {
-        return { accepted: await earlierAcceptance(tx, earlier.inputId), dropped: [] };
-      }
-      const message = { request, place, idempotency, options };
-      return given === undefined
-        ? acceptNew(tx, context, message)
-        : carryOut(tx, context, { ...message, given, caller });
-    },
+  const given = commandIn(context.config(), { text: request.message, author: caller });
+  const taken = await context.store.write(`accept-${request.method}`, (tx) =>
+    take(tx, context, { caller, request, options, given }),
   );
   if (taken === 'refused') throw notOwner();
   if (taken.done !== undefined) tellCommand(context, taken.done);
@@ -88,6 +64,42 @@ export async function acceptMessage(
 
 /** Refused only once it is written down who tried: a rejected unit would leave no line (BR-065). */
 type Taken = 'refused' | { accepted: Accepted; dropped: RunRow[]; done?: DoneCommand };
+
+async function take(
+  tx: WriteTx,
+  context: RunContext,
+  {
+    caller,
+    request,
+    options,
+    given,
+  }: Pick<NewMessage, 'request' | 'options'> & {
+    caller: OperatorCaller;
+    given: GivenCommand | undefined;
+  },
+): Promise<Taken> {
+  const place = await placeOf(tx, context.config(), request);
+  if (given !== undefined && !given.isOwners) {
+    const { command } = given;
+    await refuseCommand(tx, { command, actor: operatorName(caller), sessionKey: place.key });
+    return 'refused';
+  }
+  const idempotency = keyOf(caller, request, place.key);
+  const earlier = await findAccepted(tx, idempotency);
+  if (earlier === 'conflict') {
+    throw new GatewayError(
+      'key_conflict',
+      'this idempotencyKey was used for another message; use a new key for a new message',
+    );
+  }
+  if (earlier !== undefined) {
+    return { accepted: await earlierAcceptance(tx, earlier.inputId), dropped: [] };
+  }
+  const message = { request, place, idempotency, options };
+  return given === undefined
+    ? acceptNew(tx, context, message)
+    : carryOut(tx, context, { ...message, given, caller });
+}
 
 function notOwner(): GatewayError {
   return new GatewayError(
