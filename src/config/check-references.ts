@@ -1,6 +1,12 @@
 /** Checks what a configuration says about its own parts: agents, models, aliases, tool groups. */
 import { listAgents, primaryModel } from '../core/agents.ts';
-import { SCRIPTED_MODEL, modelOfSession, resolveModel } from '../core/models.ts';
+import {
+  SCRIPTED_MODEL,
+  formatModel,
+  modelOfSession,
+  pricesOf,
+  resolveModel,
+} from '../core/models.ts';
 import { normaliseAgentId } from '../core/keys.ts';
 import { unknownToolGroups } from '../core/tool-policy.ts';
 import type { Config } from '../protocol/options/config.ts';
@@ -23,7 +29,12 @@ export function checkReferences(config: Config): {
 } {
   const agents = placedAgents(config);
   return {
-    errors: [...idErrors(agents), ...aliasErrors(config), ...modelErrors(config, agents)],
+    errors: [
+      ...idErrors(agents),
+      ...aliasErrors(config),
+      ...modelErrors(config, agents),
+      ...budgetErrors(config),
+    ],
     warnings: [
       ...defaultWarnings(agents),
       ...allowListWarnings(config, agents),
@@ -86,6 +97,20 @@ function modelErrors(config: Config, agents: PlacedAgent[]): ConfigIssue[] {
     errors.push({ path: 'agents.defaults.model', message });
   }
   return errors;
+}
+
+/** A budget in dollars could not count a model without prices (A22). */
+function budgetErrors(config: Config): ConfigIssue[] {
+  const byDefault = config.agents.defaults.budget;
+  return listAgents(config).flatMap((agent) => {
+    if ((agent.budget ?? byDefault)?.usd === undefined) return [];
+    const model = modelOfSession(config, agent);
+    if (pricesOf(config, model) !== undefined) return [];
+    const path =
+      agent.budget === undefined ? 'agents.defaults.budget.usd' : 'agents.list[].budget.usd';
+    const message = `agent "${agent.id}" uses ${formatModel(model)}, which has no prices; set cost of the model in models.providers, or limit tokens`;
+    return [{ path, message }];
+  });
 }
 
 /** Whether an agent would silently fall back to the scripted model although providers are configured. */

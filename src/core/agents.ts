@@ -29,6 +29,8 @@ export interface AgentSettings {
     requireAgentId: boolean;
   };
   tools: ToolPolicySettings;
+  /** its own, without that of `agents.defaults` */
+  budget?: NonNullable<Config['agents']['defaults']['budget']>;
 }
 
 type AgentEntry = Config['agents']['entries'][string];
@@ -130,6 +132,7 @@ function toSettings(
       ...given('allow', settings?.tools.allow),
       ...given('deny', settings?.tools.deny),
     },
+    ...given('budget', settings?.budget),
     ...given('name', settings?.name),
     ...given('workspace', settings?.workspace),
     ...given('model', primaryModel(settings?.model)),

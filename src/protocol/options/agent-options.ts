@@ -21,11 +21,11 @@ const thinking = () => z.enum(THINKING_LEVELS).optional();
 
 const budget = () =>
   z
-    .object({
-      tokens: z.number().positive().optional(),
-      usd: z.number().positive().optional(),
-      runs: z.number().positive().optional(),
-      seconds: z.number().positive().optional(),
+    .strictObject({
+      tokens: z.int().positive().max(1_000_000_000_000).optional(),
+      usd: z.number().positive().max(1_000_000).optional(),
+      runs: z.int().positive().max(1_000_000_000).optional(),
+      seconds: z.number().positive().max(1_000_000_000).optional(),
     })
     .optional();
 
@@ -102,7 +102,10 @@ const agentShape = {
     ),
   }),
   tools: section(toolPolicyOptions()),
-  budget: later(budget(), 'Limits of tokens, cost, runs and time over a tree of sessions.'),
+  budget: option(
+    budget(),
+    'Limits of tokens, cost, runs and time over each session of this agent that nobody spawned, with all that it spawns. Default: `agents.defaults.budget`.',
+  ),
 };
 
 /** One entry of `agents.list`. */
@@ -176,7 +179,10 @@ export const agentOptions = section({
         ),
       }),
     }),
-    budget: later(budget(), 'Limits of tokens, cost, runs and time over a tree of sessions.'),
+    budget: option(
+      budget(),
+      'Limits over a session that nobody spawned, with all that it spawns: `tokens`, `usd`, `runs`, and `seconds` that its runs take in all. Default: none.',
+    ),
   }),
   list: option(
     z.array(listedAgent).default([]),

@@ -113,7 +113,10 @@ const REFUSED: [SessionToolName, unknown, RegExp][] = [
   ['sessions_spawn', { task: 't', runTimeoutSeconds: -1 }, /runTimeoutSeconds .*got -1/],
   ['sessions_spawn', { task: 't', mode: 'other' }, /mode of sessions_spawn must be/],
   ['sessions_spawn', { task: 't', attachments: 'x' }, /attachments .*a list of files/],
-  ['sessions_spawn', { task: 't', budget: { tokens: 1 } }, /does not support budget yet/],
+  ['sessions_spawn', { task: 't', budget: {} }, /budget of sessions_spawn must be an object with/],
+  ['sessions_spawn', { task: 't', budget: { tokens: 0 } }, /budget of sessions_spawn must be/],
+  ['sessions_spawn', { task: 't', budget: { token: 5 } }, /budget of sessions_spawn must be/],
+  ['sessions_spawn', { task: 't', budget: { runs: 1.5 } }, /budget of sessions_spawn must be/],
   ['sessions_spawn', { task: 't', attachAs: { path: 'x' } }, /attachAs .*mountPath/],
   [
     'sessions_spawn',

@@ -149,6 +149,16 @@ export const sessionsSendArgs = z.strictObject({
 });
 export type SessionsSendArgs = z.output<typeof sessionsSendArgs>;
 
+/** What a child may use with all below it (A22). */
+const budgetArgs = z
+  .strictObject({
+    tokens: z.int().positive().exactOptional(),
+    usd: z.number().positive().max(1_000_000).exactOptional(),
+    runs: z.int().positive().exactOptional(),
+    seconds: z.number().positive().max(1_000_000_000).exactOptional(),
+  })
+  .refine((budget) => Object.keys(budget).length > 0);
+
 /** Arguments of `sessions_spawn` (B7.1). Values without support yet are refused in the order of B7.3 (`core/spawn-rules.ts`). */
 export const sessionsSpawnArgs = z.strictObject({
   task: words(),
@@ -159,6 +169,10 @@ export const sessionsSpawnArgs = z.strictObject({
   runTimeoutSeconds: ruled(
     'a number of seconds, 0 for no limit',
     z.number().min(0).exactOptional(),
+  ),
+  budget: ruled(
+    'an object with one or more of tokens, usd, runs and seconds, each above 0 (tokens and runs whole)',
+    budgetArgs.exactOptional(),
   ),
   thread: flag(),
   mode: ruled('"run" or "session"', z.enum(['run', 'session']).exactOptional()),

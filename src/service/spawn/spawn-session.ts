@@ -12,6 +12,7 @@ import { acceptRun, contentHashOf, findAccepted, type IdempotencyKey } from '../
 import type { RunContext, RunServices } from '../context.ts';
 import { lockCaller } from '../runs/lock-caller.ts';
 import { isChatRoute, routeOf } from '../delivery/outbox.ts';
+import { giveBudget } from '../budgets/budgets-over.ts';
 import { newSessionRow } from '../sessions/session-rows.ts';
 import { planSpawn, type SpawnPlan } from './plan-spawn.ts';
 
@@ -67,6 +68,8 @@ async function writeSpawn(
   const hops = (caller.run?.hops ?? 0) + 1;
   const route = routeOf(requester);
   await tx.sessions.insert(childRow(config, { tx, childKey, requester, plan, args }));
+  const { limits } = plan;
+  if (limits !== undefined) await giveBudget(tx, { ownerKey: childKey, limits });
   await tx.spawns.insert({
     childKey,
     runId,
@@ -165,7 +168,7 @@ function answerFor(
     runId,
     childKey,
     plan,
-  }: { runId: string; childKey: string; plan: Omit<SpawnPlan, 'agent'> | undefined },
+  }: { runId: string; childKey: string; plan: Pick<SpawnPlan, 'model' | 'thinking'> | undefined },
 ): SessionsSpawnAnswer {
   return {
     status: 'accepted',
