@@ -250,7 +250,7 @@ test('values of the wrong shape are named with their path, all at once, and none
   ]);
 });
 
-test('what does not fit together is an error with its path', async (t) => {
+test('[BU6] what does not fit together is an error with its path', async (t) => {
   const own = { own: { baseUrl: 'http://127.0.0.1:1/v1', models: [{ id: 'm' }] } };
   const cases: { written: unknown; error: RegExp }[] = [
     {
@@ -286,6 +286,15 @@ test('what does not fit together is an error with its path', async (t) => {
       },
       error: /^agents\.defaults\.models\.X: alias "X" is given twice/,
     },
+    {
+      written: { models: { providers: own }, agents: { defaults: { budget: { usd: 1 } } } },
+      error: /^agents\.defaults\.budget\.usd: agent "main" uses own\/m, which has no prices/,
+    },
+    {
+      written: { models: { providers: own }, agents: { list: [{ id: 'a', budget: { usd: 1 } }] } },
+      error: /^agents\.list\[\]\.budget\.usd: agent "a" uses own\/m, which has no prices/,
+    },
+    { written: { agents: { defaults: { budget: { runs: 0.5 } } } }, error: /budget\.runs/ },
   ];
   for (const { written, error } of cases)
     await t.test(error.source, () => assert.match(errorsOf(written).join('\n'), error));

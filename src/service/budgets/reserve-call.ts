@@ -116,7 +116,7 @@ export function dropHolds(tx: WriteTx, runId: string): Promise<void> {
 }
 
 /** Returns why these budgets cannot count what the model costs, or undefined when they can. */
-export function unpricedFault(
+function unpricedFault(
   config: Config,
   { budgets, ...of }: RunOf & { budgets: readonly Budget[] },
 ): string | undefined {
