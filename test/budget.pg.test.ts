@@ -30,7 +30,9 @@ test('[BU7] children of one tree that run on two gateways, one of which is kille
   await world.settled();
   const [sums] = await world.query('select * from budgets');
   const spent = Number(sums?.['spent_tokens']);
-  assert.ok(spent >= 12_000 - CHILDREN * 1000 && spent <= 12_000 + CHILDREN * 1000, `${spent}`);
+  // a last call each; and those that the dead gateway had begun start again, with nothing known of what they need
+  const most = 12_000 + CHILDREN * 1000 + (CHILDREN / 2) * 1000;
+  assert.ok(spent >= 12_000 - CHILDREN * 1000 && spent <= most, `${spent}`);
   assert.equal(Number(sums?.['reserved_tokens']), 0);
   assert.deepEqual(await world.query('select * from budget_holds'), []);
   const states = await world.query("select distinct state from runs where purpose = 'task'");

@@ -72,15 +72,15 @@ export async function resumeUnderBudget(
 ): Promise<BudgetedStart> {
   const { runId } = of.run;
   // the time that no gateway played it is nobody's
-  await settleHolds(tx, runId, { used: UNKNOWN, countsTime: false });
+  const holds = await settleHolds(tx, runId, { used: UNKNOWN, countsTime: false });
   const budgets = await budgetsOver(tx, context.config(), of.session);
   if (budgets.length === 0) {
-    await tx.budgets.replaceHolds(runId, []);
+    if (holds.length > 0) await tx.budgets.replaceHolds(runId, []);
     return { isBudgeted: false };
   }
+  const none = budgets.map(() => NO_HOLD);
+  await hold(tx, { runId, budgets, step: { do: 'call', holds: none } });
   if (isAsking) return { isBudgeted: true, closing: await reserveCall(tx, context, of) };
-  const holds = budgets.map(() => NO_HOLD);
-  await hold(tx, { runId, budgets, step: { do: 'call', holds } });
   return { isBudgeted: true };
 }
 

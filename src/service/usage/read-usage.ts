@@ -22,19 +22,20 @@ const MAX_EXAMINED = 5_000;
 export async function readUsage(context: ServiceContext, query: UsageQuery): Promise<UsageAnswer> {
   if (query.runId !== undefined) return usageOfRun(context, query.runId);
   const window = await windowOf(context, query);
-  const budgets = await budgetsOf(context, query);
+  const budgets = await budgetsOf(context, window);
   return { ...(await sumsOf(context, { query, window })), ...budgets };
 }
 
 async function budgetsOf(
   context: ServiceContext,
-  { sessionKey }: UsageQuery,
+  { of }: UsageWindow,
 ): Promise<Pick<UsageAnswer, 'budgets'>> {
-  if (sessionKey === undefined) return {};
-  const config = context.config();
+  if (of.type === 'everything') return {};
+  const key = of.type === 'tree' ? of.session.key : of.key;
   const budgets = await context.store.read(async (tx) => {
-    const { session } = await lookUpForOperator(tx, config, sessionKey);
-    return session === undefined ? [] : readBudgets(tx, config, session);
+    // what was used may outlive its session
+    const session = await tx.sessions.get(key);
+    return session === undefined ? [] : readBudgets(tx, context.config(), session);
   });
   return budgets.length === 0 ? {} : { budgets };
 }
