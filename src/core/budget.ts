@@ -1,24 +1,20 @@
 /**
  * Budgets over a tree of sessions (A22). A session is under its own budget and those of all sessions above it:
  *
+ *   join    ──▶ a run that begins is counted, and time goes by while any run of the tree is going
  *   reserve ──▶ call | close (one last call without tools) | refuse (a run that has not begun)
  *   settle  ──▶ what a call used is spent, what was reserved for it is free
+ *   leave   ──▶ the run has ended; with the last one the time stops
  *
  * What a call will use is not known before, so that as much is reserved as the call before it used. Whoever finds less
- * than that left makes its last call. Nothing here knows rows or time.
+ * than that left makes its last call. Nothing here knows rows or reads a clock.
  */
-import { formatUsd } from './money.ts';
-
-export const BUDGET_KINDS = ['tokens', 'usd', 'runs', 'seconds'] as const;
-export type BudgetKind = (typeof BUDGET_KINDS)[number];
-
-/** A budget as it is written: `usd` in dollars, `seconds` in seconds. */
-export type BudgetSettings = { [Kind in BudgetKind]?: number | undefined };
-
-/** Whole numbers: `usd` in nano-dollars, `seconds` in milliseconds. */
-export type BudgetAmounts = Record<BudgetKind, number>;
-/** null = no limit */
-export type BudgetLimits = Record<BudgetKind, number | null>;
+import {
+  BUDGET_KINDS,
+  type BudgetAmounts,
+  type BudgetKind,
+  type BudgetLimits,
+} from './budget-limits.ts';
 
 /** What is set aside for the call under way. */
 export interface BudgetHold {
@@ -32,6 +28,10 @@ export interface Budget {
   limits: BudgetLimits;
   spent: BudgetAmounts;
   reserved: BudgetHold;
+  /** runs that are going under it */
+  going: number;
+  /** its time is counted up to here, epoch ms; null = no run is going */
+  countedTo: number | null;
 }
 
 /** What keeps a call from being one of many. */
@@ -40,27 +40,18 @@ export interface UsedUp {
   kind: BudgetKind;
 }
 
+/** What follows, and what each budget sets aside for it. */
 export type CallStep =
   | { do: 'call'; holds: BudgetHold[] }
-  | { do: 'close'; holds: BudgetHold[]; by: UsedUp }
-  | { do: 'refuse'; by: UsedUp };
+  | { do: 'close'; holds: BudgetHold[]; by: UsedUp };
 
-const UNITS: BudgetAmounts = { tokens: 1, usd: 1_000_000_000, runs: 1, seconds: 1000 };
+/** What a call used; null = nobody knows, and what was reserved for it counts as used. */
+export type CallUse = { [Kind in keyof BudgetHold]: number | null };
 
 /** Returns a budget of which nothing is used. */
 export function freshBudget(ownerKey: string, limits: BudgetLimits): Budget {
   const spent = { tokens: 0, usd: 0, runs: 0, seconds: 0 };
-  return { ownerKey, limits, spent, reserved: { tokens: 0, usd: 0 } };
-}
-
-/** Returns the limits of a written budget in whole numbers. */
-export function limitsOf(settings: BudgetSettings): BudgetLimits {
-  const limits: BudgetLimits = { tokens: null, usd: null, runs: null, seconds: null };
-  for (const kind of BUDGET_KINDS) {
-    const value = settings[kind];
-    if (value !== undefined) limits[kind] = Math.max(1, Math.round(value * UNITS[kind]));
-  }
-  return limits;
+  return { ownerKey, limits, spent, reserved: { tokens: 0, usd: 0 }, going: 0, countedTo: null };
 }
 
 /** Returns what is left, never below 0; null = no limit. What is reserved is not left. */
@@ -74,13 +65,17 @@ export function restOf({ limits, spent, reserved }: Budget): BudgetLimits {
   return rest;
 }
 
-/** Returns what of a run may follow under these budgets, and what each of them sets aside for it. */
-export function nextCall(
+/** Returns what a run that begins may do: one whose budget is spent asks nothing at all. */
+export function firstCall(
   budgets: readonly Budget[],
-  { need, isStart }: { need: BudgetHold; isStart: boolean },
-): CallStep {
-  const spentOut = isStart ? firstUsedUp(budgets, isSpent) : undefined;
-  if (spentOut !== undefined) return { do: 'refuse', by: spentOut };
+  need: BudgetHold,
+): CallStep | { do: 'refuse'; by: UsedUp } {
+  const by = firstUsedUp(budgets, isSpent);
+  return by === undefined ? nextCall(budgets, need) : { do: 'refuse', by };
+}
+
+/** Returns what a run that is going may do, and what each of its budgets sets aside for it. */
+export function nextCall(budgets: readonly Budget[], need: BudgetHold): CallStep {
   const amounts = { tokens: Math.max(1, need.tokens), usd: Math.max(1, need.usd), seconds: 1 };
   // runs are counted at their start alone
   const by = firstUsedUp(budgets, (budget, kind) => {
@@ -119,16 +114,13 @@ function holdOf(budget: Budget, need: BudgetHold): BudgetHold {
 /** Returns the budget with that much set aside. */
 export function reserve(budget: Budget, hold: BudgetHold): Budget {
   const { tokens, usd } = budget.reserved;
-  return { ...budget, reserved: { tokens: tokens + hold.tokens, usd: usd + hold.usd } };
+  return { ...budget, reserved: { tokens: plus(tokens, hold.tokens), usd: plus(usd, hold.usd) } };
 }
 
-/** What a call used; null = nobody knows, and what was reserved for it counts as used. */
-export type CallUse = { [Kind in keyof BudgetHold]: number | null };
-
-/** Returns the budget with a call's reservation turned into what it used, and the time that has passed. */
+/** Returns the budget with a call's reservation turned into what it used. */
 export function settle(
   budget: Budget,
-  { hold, used, ms }: { hold: BudgetHold; used: CallUse; ms: number },
+  { hold, used }: { hold: BudgetHold; used: CallUse },
 ): Budget {
   const { spent, reserved } = budget;
   return {
@@ -139,67 +131,48 @@ export function settle(
     },
     spent: {
       ...spent,
-      tokens: spent.tokens + (used.tokens ?? hold.tokens),
-      usd: spent.usd + (used.usd ?? hold.usd),
-      seconds: spent.seconds + Math.max(0, ms),
+      tokens: plus(spent.tokens, used.tokens ?? hold.tokens),
+      usd: plus(spent.usd, used.usd ?? hold.usd),
     },
   };
 }
 
 /** Returns the budget with one more run begun. */
 export function countRun(budget: Budget): Budget {
-  return { ...budget, spent: { ...budget.spent, runs: budget.spent.runs + 1 } };
+  return { ...budget, spent: { ...budget.spent, runs: plus(budget.spent.runs, 1) } };
 }
 
-/** Returns the smaller one of each limit; undefined when there is none of both. */
-export function narrower(
-  one: BudgetLimits | undefined,
-  other: BudgetLimits | undefined,
-): BudgetLimits | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  const limits = { ...one };
-  for (const kind of BUDGET_KINDS) {
-    const [a, b] = [one[kind], other[kind]];
-    limits[kind] = a === null || b === null ? (a ?? b) : Math.min(a, b);
-  }
-  return limits;
+/** Returns the budget with one more run that is going; with the first one its time begins. */
+export function join(budget: Budget, now: number): Budget {
+  return { ...budget, going: budget.going + 1, countedTo: budget.countedTo ?? now };
 }
 
-/** Returns why a child cannot have these limits, or undefined: a budget may only be narrowed. */
-export function wideningFault(
-  budgets: readonly Budget[],
-  wanted: BudgetLimits,
-): string | undefined {
-  for (const budget of budgets) {
-    const rest = restOf(budget);
-    for (const kind of BUDGET_KINDS) {
-      const [most, asked] = [rest[kind], wanted[kind]];
-      if (most === null || asked === null || asked <= most) continue;
-      const shown = `${formatAmount(kind, asked)} is more than what is left of the budget of ${budget.ownerKey}, ${formatAmount(kind, most)}`;
-      return `budget.${kind} ${shown}; a child may only narrow it: ask for less, or leave ${kind} out`;
-    }
-  }
-  return undefined;
+/** Returns the budget with one run less that is going; with the last one its time stops. */
+export function leave(budget: Budget, now: number): Budget {
+  const counted = passTime(budget, now);
+  const going = Math.max(0, budget.going - 1);
+  return { ...counted, going, countedTo: going === 0 ? null : counted.countedTo };
 }
 
-/** Returns what a run says that a budget has ended; `setting` = what to raise. */
-export function usedUpText({ budget, kind }: UsedUp, setting: string): string {
-  const { ownerKey, limits, spent } = budget;
-  const limit = formatAmount(kind, limits[kind] ?? 0);
-  return `the budget of ${ownerKey} is used up: ${formatAmount(kind, spent[kind])} of ${limit} ${kind} (${setting})`;
+/** Returns the budget with its time counted up to now. Runs side by side take the same time once. */
+export function passTime(budget: Budget, now: number): Budget {
+  const { countedTo, spent } = budget;
+  if (countedTo === null || now <= countedTo) return budget;
+  const seconds = plus(spent.seconds, now - countedTo);
+  return { ...budget, countedTo: now, spent: { ...spent, seconds } };
 }
 
-/** Returns what is said of a budget in dollars over a model without prices. */
-export function unpricedText({ ownerKey, model }: { ownerKey: string; model: string }): string {
-  return `the budget of ${ownerKey} limits usd, and ${model} has no prices; set cost of the model in models.providers, or take another model`;
+/** Returns the budget without the time up to now, in which nobody played its run. */
+export function skipTime(budget: Budget, now: number): Budget {
+  return budget.countedTo === null ? budget : { ...budget, countedTo: now };
 }
 
-/** Returns what is added to the system prompt of the last call. */
-export function closingPrompt({ kind }: UsedUp): string {
-  return `Your budget is used up (${kind}). This is your last reply and you have no tools any more: give the result as far as it is done, and say what is missing.`;
+/** Returns the budget as if nothing had been used; what runs that are going have reserved stays so. */
+export function startAnew(budget: Budget, now: number): Budget {
+  return { ...skipTime(budget, now), spent: { tokens: 0, usd: 0, runs: 0, seconds: 0 } };
 }
 
-function formatAmount(kind: BudgetKind, amount: number): string {
-  if (kind === 'usd') return formatUsd(amount);
-  return String(Math.floor((amount * 10) / UNITS[kind]) / 10);
+/** A sum never leaves the whole numbers that a store keeps exactly. */
+function plus(sum: number, amount: number): number {
+  return Math.min(Number.MAX_SAFE_INTEGER, sum + amount);
 }

@@ -1,12 +1,7 @@
 /** What a spawned session may use: what its spawn asks for, within what is left above it (A22). */
-import {
-  type Budget,
-  type BudgetLimits,
-  freshBudget,
-  narrower,
-  unpricedText,
-  wideningFault,
-} from './budget.ts';
+import { type Budget, freshBudget, restOf } from './budget.ts';
+import { BUDGET_KINDS, type BudgetLimits, formatAmount, narrower } from './budget-limits.ts';
+import { unpricedText } from './budget-texts.ts';
 
 /** What the budget of a child is judged by. */
 export interface ChildBudgetFacts {
@@ -30,6 +25,23 @@ export function childLimits({ asked, ofAgent }: ChildBudgetFacts): BudgetLimits 
 export function childBudgetFault(facts: ChildBudgetFacts): string | undefined {
   const { asked, above } = facts;
   return asked === undefined ? undefined : wideningFault([...above, ...agentBudgets(facts)], asked);
+}
+
+/** Returns why nobody below these budgets can have such limits, or undefined: a budget may only be narrowed. */
+export function wideningFault(
+  budgets: readonly Budget[],
+  wanted: BudgetLimits,
+): string | undefined {
+  for (const budget of budgets) {
+    const rest = restOf(budget);
+    for (const kind of BUDGET_KINDS) {
+      const [most, asked] = [rest[kind], wanted[kind]];
+      if (most === null || asked === null || asked <= most) continue;
+      const shown = `${formatAmount(kind, asked)} is more than what is left of the budget of ${budget.ownerKey}, ${formatAmount(kind, most)}`;
+      return `budget.${kind} ${shown}; a child may only narrow it: ask for less, or leave ${kind} out`;
+    }
+  }
+  return undefined;
 }
 
 /** Returns why a budget in dollars cannot count the child, or undefined. */

@@ -15,6 +15,10 @@ export interface BudgetRow {
   /** sums of its holds */
   reservedTokens: number;
   reservedNanos: number;
+  /** runs that are going under it: those that have holds of it */
+  going: number;
+  /** its time is counted up to here; null = no run is going */
+  countedTo: number | null;
   createdAt: number;
 }
 
@@ -24,8 +28,6 @@ export interface BudgetHoldRow {
   ownerKey: string;
   tokens: number;
   nanos: number;
-  /** the run's time is counted up to here */
-  at: number;
 }
 
 export interface BudgetReads {

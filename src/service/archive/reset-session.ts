@@ -9,7 +9,7 @@ import { audit } from '../audit.ts';
 import type { RunServices } from '../context.ts';
 import { finishStop, type Stopping, stopIn } from '../runs/stop-runs.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
-import { restartBudget } from '../budgets/budgets-over.ts';
+import { restartBudget } from '../budgets/budget-rows.ts';
 import { ensureSession } from '../sessions/session-rows.ts';
 import type { Services } from '../services.ts';
 import { endExchangesOf } from './end-exchanges.ts';

@@ -1,5 +1,6 @@
 /** What the operator is told of the budgets that a session is under (A22). */
-import { type Budget, BUDGET_KINDS, type BudgetAmounts, restOf } from '../../core/budget.ts';
+import { type Budget, restOf } from '../../core/budget.ts';
+import { BUDGET_KINDS, type BudgetAmounts } from '../../core/budget-limits.ts';
 import { usdOfNanos } from '../../core/money.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { SessionRow } from '../../store/session-repository.ts';

@@ -20,7 +20,7 @@ import type { RunContext } from '../context.ts';
 import type { AttemptCounter } from './attempt-counter.ts';
 import { mustHoldLease } from './lease.ts';
 import { steerInto } from './merge-runs.ts';
-import { type ClosingTurn, reserveCall } from '../budgets/reserve-call.ts';
+import { type ClosingTurn, mayBeBudgeted, reserveCall } from '../budgets/reserve-call.ts';
 import { bookCalls, needAfter } from '../usage/book-calls.ts';
 import type { CallLedger } from '../usage/call-ledger.ts';
 import { tellMerged } from './tell-merged.ts';
@@ -251,8 +251,10 @@ async function appendResults(
     await tx.sessions.update(claimed.run.sessionKey, { updatedAt: tx.now });
     const noticed = await warnOfLimit(tx, context, claimed.run);
     const waiting = lane.pending > 1 ? await steerInto(tx, context, claimed.run) : undefined;
-    const { run, session, isBudgeted } = claimed;
-    const closing = isBudgeted ? await reserveCall(tx, context, { run, session, need }) : undefined;
+    const { run, session } = claimed;
+    const closing = mayBeBudgeted(context, claimed)
+      ? await reserveCall(tx, context, { run, session, need })
+      : undefined;
     const messages = [...noticed, ...(waiting?.messages ?? [])];
     return { messages, merged: waiting?.merged ?? [], closing };
   });

@@ -1,6 +1,6 @@
 /** Whether a session may spawn this child, and as what (A16, B7.3). */
 import { type AgentSettings, findAgent, spawnTargets } from '../../core/agents.ts';
-import { type BudgetLimits, limitsOf } from '../../core/budget.ts';
+import { type BudgetLimits, limitsOf } from '../../core/budget-limits.ts';
 import type { SessionCaller } from '../../core/caller.ts';
 import { type ChildBudgetFacts, childLimits } from '../../core/child-budget.ts';
 import { isSubagentKey, normaliseAgentId } from '../../core/keys.ts';

@@ -12,7 +12,7 @@ import { acceptRun, contentHashOf, findAccepted, type IdempotencyKey } from '../
 import type { RunContext, RunServices } from '../context.ts';
 import { lockCaller } from '../runs/lock-caller.ts';
 import { isChatRoute, routeOf } from '../delivery/outbox.ts';
-import { giveBudget } from '../budgets/budgets-over.ts';
+import { giveBudget } from '../budgets/budget-rows.ts';
 import { newSessionRow } from '../sessions/session-rows.ts';
 import { planSpawn, type SpawnPlan } from './plan-spawn.ts';
 

@@ -9,7 +9,7 @@ import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { wholeUpTo } from '../../util/bounded.ts';
 import type { ServiceContext } from '../context.ts';
-import { settleCall } from '../budgets/reserve-call.ts';
+import { mayBeBudgeted, settleCall } from '../budgets/reserve-call.ts';
 import type { UnbookedCalls } from './call-ledger.ts';
 import { modelOfRun } from './model-of-run.ts';
 
@@ -27,7 +27,7 @@ export interface Caller {
   attempt: number;
 }
 
-/** A call of a run whose calls are reserved under budgets. */
+/** A call of a run whose calls may be reserved under budgets. */
 interface BudgetedCaller extends Caller {
   isBudgeted: boolean;
 }
@@ -59,7 +59,8 @@ export async function bookCalls(
     await bookUnknown(tx, context, caller);
     uses.push(UNKNOWN_USE);
   }
-  if (caller.isBudgeted) {
+  // a run may have come under a budget by a reload, and left it by another one
+  if (isEnd || mayBeBudgeted(context, caller)) {
     await settleCall(tx, caller.run.runId, { used: sumOf(uses), isEnd });
   }
 }

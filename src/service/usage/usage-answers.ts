@@ -1,5 +1,5 @@
 /** What is told of tokens, cost and budgets, and what may be asked. */
-import type { BudgetSettings } from '../../core/budget.ts';
+import type { BudgetSettings } from '../../core/budget-limits.ts';
 
 export type UsageBy = 'session' | 'agent' | 'model' | 'day';
 

@@ -16,6 +16,8 @@ function budget(ownerKey: string, given: Partial<BudgetRow> = {}): BudgetRow {
     spentMs: 0,
     reservedTokens: 0,
     reservedNanos: 0,
+    going: 0,
+    countedTo: null,
     createdAt: 7,
     ...given,
   };
@@ -64,7 +66,6 @@ export function budgetsContract(open: OpenHarness): void {
           ownerKey,
           tokens,
           nanos: 2,
-          at: 3,
         });
         const holdsOf = (runId: string) => store.read((tx) => tx.budgets.holdsOf(runId));
         await store.write('hold', async (tx) => {

@@ -83,10 +83,10 @@ const FILL = [
     select 'key ' || n % 400, n / 400, 'model', 'agent', 'root ' || n % 50, 1, 0, 0, 1, 1, 0, 0, 1
     from generate_series(1, ${ROWS}) n`,
   `insert into budgets (owner_key, spent_tokens, spent_nanos, spent_runs, spent_ms, reserved_tokens,
-      reserved_nanos, created_at)
-    select 'key ' || n, 0, 0, 0, 0, 0, 0, n from generate_series(1, ${ROWS}) n`,
-  `insert into budget_holds (run_id, owner_key, tokens, nanos, at)
-    select 'run ' || n, 'key ' || n % 100, 0, 0, n from generate_series(1, ${ROWS}) n`,
+      reserved_nanos, going, created_at)
+    select 'key ' || n, 0, 0, 0, 0, 0, 0, 0, n from generate_series(1, ${ROWS}) n`,
+  `insert into budget_holds (run_id, owner_key, tokens, nanos)
+    select 'run ' || n, 'key ' || n % 100, 0, 0 from generate_series(1, ${ROWS}) n`,
   `insert into devices (id, public_key, name, platform, scopes_json, approved_by, approved_at, revoked_at)
     select 'device ' || n, '', '', '', '[]', 'operator', n, case when n % 5 = 0 then n end
     from generate_series(1, ${ROWS}) n`,

@@ -9,13 +9,15 @@ export function budgets({ clusteredTable, sortedText }: SqlDialect): string[] {
       limit_tokens bigint,                  -- null = no limit, here and below
       limit_nanos bigint,                   -- billionths of a US dollar
       limit_runs bigint,
-      limit_ms bigint,                      -- wall time of runs
+      limit_ms bigint,                      -- time in which any run is going
       spent_tokens bigint not null,
       spent_nanos bigint not null,
       spent_runs bigint not null,
       spent_ms bigint not null,
       reserved_tokens bigint not null,      -- the sum of its holds
       reserved_nanos bigint not null,
+      going bigint not null,                -- runs that have holds of it
+      counted_to bigint,                    -- epoch ms: its time is counted up to here; null = none is going
       created_at bigint not null            -- epoch ms
     )`,
     // its primary key serves budgets.holdsOf and budgets.dropHolds
@@ -24,7 +26,6 @@ export function budgets({ clusteredTable, sortedText }: SqlDialect): string[] {
       owner_key ${sortedText} not null,     -- budget that it is under
       tokens bigint not null,               -- set aside for the model call under way
       nanos bigint not null,
-      at bigint not null,                   -- epoch ms: the run's time is counted up to here
       primary key (run_id, owner_key)
     )${clusteredTable}`,
   ];
