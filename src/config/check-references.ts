@@ -1,6 +1,7 @@
 /** Checks what a configuration says about its own parts: agents, models, aliases, tool groups. */
 import { listAgents, primaryModel } from '../core/agents.ts';
 import {
+  type ModelRef,
   SCRIPTED_MODEL,
   formatModel,
   modelOfSession,
@@ -33,7 +34,7 @@ export function checkReferences(config: Config): {
       ...idErrors(agents),
       ...aliasErrors(config),
       ...modelErrors(config, agents),
-      ...budgetErrors(config),
+      ...budgetErrors(config, agents),
     ],
     warnings: [
       ...defaultWarnings(agents),
@@ -100,16 +101,26 @@ function modelErrors(config: Config, agents: PlacedAgent[]): ConfigIssue[] {
 }
 
 /** A budget in dollars could not count a model without prices (A22). */
-function budgetErrors(config: Config): ConfigIssue[] {
-  const byDefault = config.agents.defaults.budget;
+function budgetErrors(config: Config, placed: PlacedAgent[]): ConfigIssue[] {
+  const { budget: byDefault, subagents } = config.agents.defaults;
   return listAgents(config).flatMap((agent) => {
     if ((agent.budget ?? byDefault)?.usd === undefined) return [];
-    const model = modelOfSession(config, agent);
-    if (pricesOf(config, model) !== undefined) return [];
-    const path =
-      agent.budget === undefined ? 'agents.defaults.budget.usd' : 'agents.list[].budget.usd';
-    const message = `agent "${agent.id}" uses ${formatModel(model)}, which has no prices; set cost of the model in models.providers, or limit tokens`;
-    return [{ path, message }];
+    const own = placed.find(({ id }) => agent.budget !== undefined && id === agent.id);
+    const path = formatPath([...(own?.path ?? ['agents', 'defaults']), 'budget', 'usd']);
+    const ofChildren = agent.subagents.model ?? primaryModel(subagents.model);
+    const child = ofChildren === undefined ? undefined : resolveModel(config, ofChildren);
+    const used: [string, ModelRef][] = [
+      [`agent "${agent.id}" uses`, modelOfSession(config, agent)],
+      ...(child?.ok === true
+        ? [[`sub-agents of agent "${agent.id}" use`, child.model] satisfies [string, ModelRef]]
+        : []),
+    ];
+    return used
+      .filter(([, model]) => pricesOf(config, model) === undefined)
+      .map(([who, model]) => ({
+        path,
+        message: `${who} ${formatModel(model)}, which has no prices; set cost of the model in models.providers, or limit tokens`,
+      }));
   });
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { budgetShape } from '../budget-shape.ts';
 import { ANNOUNCE_MODES, THINKING_LEVELS } from '../words.ts';
 import { later, option, section } from './option.ts';
 import { toolPolicyOptions } from './tool-options.ts';
@@ -19,15 +20,7 @@ const modelChoice = () =>
 
 const thinking = () => z.enum(THINKING_LEVELS).optional();
 
-const budget = () =>
-  z
-    .strictObject({
-      tokens: z.int().positive().max(1_000_000_000_000).optional(),
-      usd: z.number().positive().max(1_000_000).optional(),
-      runs: z.int().positive().max(1_000_000_000).optional(),
-      seconds: z.number().positive().max(1_000_000_000).optional(),
-    })
-    .optional();
+const budget = () => budgetShape.optional();
 
 const agentId = z
   .string()
@@ -104,7 +97,7 @@ const agentShape = {
   tools: section(toolPolicyOptions()),
   budget: option(
     budget(),
-    'Limits of tokens, cost, runs and time over each session of this agent that nobody spawned, with all that it spawns. Default: `agents.defaults.budget`.',
+    'Limits of tokens, cost, runs and time over each session of this agent that nobody spawned, with all that it spawns; `{}` = none. Default: `agents.defaults.budget`.',
   ),
 };
 
@@ -181,7 +174,7 @@ export const agentOptions = section({
     }),
     budget: option(
       budget(),
-      'Limits over a session that nobody spawned, with all that it spawns: `tokens`, `usd`, `runs`, and `seconds` that its runs take in all. Default: none.',
+      'Limits over a session that nobody spawned, with all that it spawns: `tokens`, `usd`, `runs`, and `seconds` in which any run of them is going. Default: none.',
     ),
   }),
   list: option(

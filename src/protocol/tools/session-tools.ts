@@ -3,6 +3,7 @@
  * Texts for the model are in `session-tool-specs.ts`, checking with clear errors in `parse-tool-args.ts`.
  */
 import { z } from 'zod';
+import { BUDGET_RULE, budgetShape } from '../budget-shape.ts';
 import type { Message } from '../message.ts';
 import { SESSION_KINDS, THINKING_LEVELS } from '../words.ts';
 import type {
@@ -149,16 +150,6 @@ export const sessionsSendArgs = z.strictObject({
 });
 export type SessionsSendArgs = z.output<typeof sessionsSendArgs>;
 
-/** What a child may use with all below it (A22). */
-const budgetArgs = z
-  .strictObject({
-    tokens: z.int().positive().exactOptional(),
-    usd: z.number().positive().max(1_000_000).exactOptional(),
-    runs: z.int().positive().exactOptional(),
-    seconds: z.number().positive().max(1_000_000_000).exactOptional(),
-  })
-  .refine((budget) => Object.keys(budget).length > 0);
-
 /** Arguments of `sessions_spawn` (B7.1). Values without support yet are refused in the order of B7.3 (`core/spawn-rules.ts`). */
 export const sessionsSpawnArgs = z.strictObject({
   task: words(),
@@ -171,8 +162,8 @@ export const sessionsSpawnArgs = z.strictObject({
     z.number().min(0).exactOptional(),
   ),
   budget: ruled(
-    'an object with one or more of tokens, usd, runs and seconds, each above 0 (tokens and runs whole)',
-    budgetArgs.exactOptional(),
+    BUDGET_RULE,
+    budgetShape.refine((budget) => Object.keys(budget).length > 0).exactOptional(),
   ),
   thread: flag(),
   mode: ruled('"run" or "session"', z.enum(['run', 'session']).exactOptional()),

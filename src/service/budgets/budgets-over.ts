@@ -63,9 +63,12 @@ async function givenBudgets(tx: ReadTx | WriteTx, place: Place): Promise<Budget[
   return [...above.filter((row) => row.ownerKey !== rootKey), ...(own ? [own] : [])].map(toBudget);
 }
 
+/** An empty budget of an agent is none, whatever the default one says. */
 function rootLimits(config: Config, rootKey: string): BudgetLimits | undefined {
   const settings = agentOf(config, rootKey)?.budget ?? config.agents.defaults.budget;
-  return settings === undefined ? undefined : limitsOf(settings);
+  if (settings === undefined) return undefined;
+  const limits = limitsOf(settings);
+  return Object.values(limits).every((limit) => limit === null) ? undefined : limits;
 }
 
 function agentOf(config: Config, key: string): AgentSettings | undefined {
