@@ -59,7 +59,10 @@ test('[BU7] whatever runs do, also after a crash, what is reserved is what they 
     store.read(async (tx) => {
       const holds = await Promise.all(KEYS.map((key) => tx.budgets.holdsOf(`${round} ${key}`)));
       const held = holds.flat().reduce((sum, { tokens }) => sum + tokens, 0);
-      assert.equal((await tx.budgets.get(ROOT))?.reservedTokens, held);
+      const root = await tx.budgets.get(ROOT);
+      assert.equal(root?.reservedTokens, held);
+      assert.equal(root?.going, holds.filter((each) => each.length > 0).length);
+      assert.equal(root?.countedTo === null, root?.going === 0);
     });
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { maxLength: 20 }), async (steps) => {
@@ -90,5 +93,39 @@ test('[BU7] whatever runs do, also after a crash, what is reserved is what they 
       assert.equal(root?.reservedTokens, 0);
     }),
     { numRuns: 40 },
+  );
+});
+
+test('[BU7, BU8] a thousand children of one tree spend what they use, the rest is never below 0, and time in which nobody played them is none', async (t) => {
+  const limit = 300_000;
+  const world = createSessionWorld(t, { agents: { defaults: { budget: { tokens: limit } } } });
+  const { store } = world.context;
+  await world.add({ key: ROOT, rootKey: ROOT });
+  const keys = Array.from({ length: 1000 }, (_, n) => `agent:main:subagent:${n}`);
+  await world.add(...keys.map((key) => ({ key, spawnedBy: ROOT, totalTokens: 300 })));
+  const all = async (does: string, of: readonly string[]): Promise<void> => {
+    for (let from = 0; from < of.length; from += 100)
+      await store.write(does, async (tx) => {
+        for (const key of of.slice(from, from + 100))
+          await stepOf(world, { key, does, runId: key })(tx);
+      });
+  };
+  await all('start', keys);
+  assert.equal((await store.read((tx) => tx.budgets.get(ROOT)))?.reservedTokens, limit);
+  world.time.now += 3_600_000;
+  await all('resume in tools', keys.slice(0, 2));
+  world.time.now += 2000;
+  await all('settle', keys.slice(2));
+  await all('end', keys);
+  const end = await store.read((tx) => tx.budgets.get(ROOT));
+  assert.deepEqual(
+    {
+      tokens: end?.spentTokens,
+      runs: end?.spentRuns,
+      ms: end?.spentMs,
+      reserved: end?.reservedTokens,
+      going: end?.going,
+    },
+    { tokens: 2 * 300 + 998 * 400, runs: 1000, ms: 2000, reserved: 0, going: 0 },
   );
 });
