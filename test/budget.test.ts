@@ -4,6 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { textOf } from '../src/protocol/message.ts';
 import type { UsageAnswer } from '../src/service/usage/usage-answers.ts';
 import type { RunRow } from '../src/store/run-repository.ts';
+import { runCli } from './helpers/captured-io.ts';
 import { call, startWorld, type TestWorld, type WorldOptions } from './helpers/test-world.ts';
 
 const A = 'agent:a:main';
@@ -187,6 +188,21 @@ test('[BU8] seconds are the time that the runs of the tree take in all', async (
   const { runId } = await said;
   assert.match((await runOf(world, runId)).error ?? '', /61 of 60 seconds/);
   assert.equal(world.model.requests.length, 2);
+});
+
+test('[BU9] the command line shows each budget of a session, with what is left', async (t) => {
+  const world = await startBudgeted(t, { budget: { tokens: 5000, usd: 1 } });
+  await world.say(A, 'SAY: one');
+  const spawned = await world.tool('sessions_spawn', { task: 'SAY: x', budget: { runs: 4 } }, A);
+  await world.quiet();
+  const key = String(spawned['childSessionKey']);
+  const { gateway } = world;
+  const at = ['--url', gateway.url, '--token', gateway.token ?? ''];
+  const { out } = await runCli(['usage', '--session', key, ...at]);
+  assert.deepEqual(out.trimEnd().split('\n').slice(-2), [
+    `budget of ${A}: tokens 3000 of 5000 (2000 left), usd 0.03 of 1 (0.97 left)`,
+    `budget of ${key}: runs 2 of 4 (2 left)`,
+  ]);
 });
 
 test('[BU9] without a budget nothing is written and nothing is shown', async (t) => {
