@@ -66,6 +66,12 @@ const INPUT = `insert into inputs (input_id, session_key, seq, kind, run_id, tex
   values ('r-new', 'agent:a:main', 900, 'message', 'r-new', 'SAY: late', 'pending', 'r-new', 1)`;
 const NEXT_SEQ = "update lanes set next_seq = 901 where session_key = 'agent:a:main'";
 
+/** a statement that adds a budget */
+const budgetOf = (has: { reserved: number; going: number; countedTo: number }): string =>
+  `insert into budgets (owner_key, spent_tokens, spent_nanos, spent_runs, spent_ms, reserved_tokens,
+     reserved_nanos, going, counted_to, created_at)
+   values ('k', 1, 1, 1, 1, ${has.reserved}, 0, ${has.going}, ${has.countedTo}, 1)`;
+
 const HEALED: [title: string, damage: string[], findings: string[]][] = [
   [
     'a lane that counts too much',
@@ -191,6 +197,19 @@ const HEALED: [title: string, damage: string[], findings: string[]][] = [
     'a day whose sums lack a call',
     ["update usage_days set calls = calls - 1 where session_key = 'agent:a:main'"],
     ['usage-sums'],
+  ],
+  [
+    'an ended run that holds a part of a budget',
+    [
+      budgetOf({ reserved: 5, going: 1, countedTo: 1 }),
+      "insert into budget_holds (run_id, owner_key, tokens, nanos) select run_id, 'k', 5, 0 from runs limit 1",
+    ],
+    ['budget-hold-run', 'budget-sums'],
+  ],
+  [
+    'a budget whose time goes by although nobody holds a part of it',
+    [budgetOf({ reserved: 0, going: 0, countedTo: 1 })],
+    ['budget-sums'],
   ],
   ['calls that no sum has', ['delete from usage_days'], ['usage-missing', 'usage-sums']],
   [

@@ -346,6 +346,8 @@ test('[US12] the command line shows a table, with what is not known marked', asy
   assert.match(run.out, /fake\/fake-2 +1 +1000 +200 +10000 +500 +11700 +– +1/);
   const json = await runCli(['usage', '--session', A, '--json', ...at]);
   assert.equal(JSON.parse(json.out).total.costUsd, COST);
+  const none = await runCli(['usage', '--session', A, ...at]);
+  assert.doesNotMatch(none.out, /budget/);
   const page = await runCli(['usage', '--by', 'session', '--limit', '1', ...at]);
   assert.match(page.notes, /^more: --cursor /);
   assert.doesNotMatch(page.out, /total/);

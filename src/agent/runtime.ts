@@ -49,6 +49,11 @@ export interface TurnHost {
    */
   toolCalls(message: AssistantMessage): Promise<(ToolResultMessage | UserMessage)[]>;
   /**
+   * Asked before each model call: what to add to the system prompt of the last one, which offers no tools.
+   * Undefined when it is not the last one.
+   */
+  closing(): string | undefined;
+  /**
    * Tells of a model call that failed and is made again. Its message is kept nowhere, but what it used counts.
    * Not durable by itself: it is booked with the next message of the turn.
    */

@@ -250,8 +250,22 @@ test('values of the wrong shape are named with their path, all at once, and none
   ]);
 });
 
-test('what does not fit together is an error with its path', async (t) => {
+const UNUSABLE_AMOUNTS = [
+  { budget: { runs: 0.5 }, error: /^agents\.defaults\.budget\.runs: /m },
+  { budget: { tokens: 0 }, error: /^agents\.defaults\.budget\.tokens: /m },
+  { budget: { tokens: 2 ** 53 + 1 }, error: /^agents\.defaults\.budget\.tokens: /m },
+  { budget: { usd: -1 }, error: /^agents\.defaults\.budget\.usd: /m },
+  { budget: { seconds: Number.POSITIVE_INFINITY }, error: /^agents\.defaults\.budget\.seconds: /m },
+  { budget: { seconds: Number.NaN }, error: /^agents\.defaults\.budget\.seconds: /m },
+  { budget: { usd: '5' }, error: /^agents\.defaults\.budget\.usd: /m },
+  { budget: { token: 5 }, error: /token/ },
+];
+
+test('[BU6, BU10] what does not fit together is an error with its path', async (t) => {
   const own = { own: { baseUrl: 'http://127.0.0.1:1/v1', models: [{ id: 'm' }] } };
+  const halfPriced = {
+    own: { ...own.own, models: [{ id: 'm' }, { id: 'dear', cost: { input: 1, output: 1 } }] },
+  };
   const cases: { written: unknown; error: RegExp }[] = [
     {
       written: { agents: { list: [{ id: 'a' }, { id: 'A ' }] } },
@@ -286,6 +300,28 @@ test('what does not fit together is an error with its path', async (t) => {
       },
       error: /^agents\.defaults\.models\.X: alias "X" is given twice/,
     },
+    {
+      written: { models: { providers: own }, agents: { defaults: { budget: { usd: 1 } } } },
+      error: /^agents\.defaults\.budget\.usd: agent "main" uses own\/m, which has no prices/,
+    },
+    {
+      written: { models: { providers: own }, agents: { list: [{ id: 'a', budget: { usd: 1 } }] } },
+      error: /^agents\.list\[0\]\.budget\.usd: agent "a" uses own\/m, which has no prices/,
+    },
+    {
+      written: {
+        models: { providers: halfPriced },
+        agents: {
+          defaults: { budget: { usd: 1 }, model: 'own/dear', subagents: { model: 'own/m' } },
+        },
+      },
+      error:
+        /^agents\.defaults\.budget\.usd: sub-agents of agent "main" use own\/m, which has no prices/,
+    },
+    ...UNUSABLE_AMOUNTS.map(({ budget, error }) => ({
+      written: { agents: { defaults: { budget } } },
+      error,
+    })),
   ];
   for (const { written, error } of cases)
     await t.test(error.source, () => assert.match(errorsOf(written).join('\n'), error));

@@ -1,6 +1,13 @@
 /** Checks what a configuration says about its own parts: agents, models, aliases, tool groups. */
 import { listAgents, primaryModel } from '../core/agents.ts';
-import { SCRIPTED_MODEL, modelOfSession, resolveModel } from '../core/models.ts';
+import {
+  SCRIPTED_MODEL,
+  formatModel,
+  modelOfSession,
+  pricesOf,
+  resolveModel,
+} from '../core/models.ts';
+import type { ModelRef } from '../core/models.ts';
 import { fold } from '../core/key-grammar.ts';
 import { normaliseAgentId } from '../core/keys.ts';
 import { unknownToolGroups } from '../core/tool-names.ts';
@@ -25,7 +32,12 @@ export function checkReferences(config: Config): {
 } {
   const agents = placedAgents(config);
   return {
-    errors: [...idErrors(agents), ...aliasErrors(config), ...modelErrors(config, agents)],
+    errors: [
+      ...idErrors(agents),
+      ...aliasErrors(config),
+      ...modelErrors(config, agents),
+      ...budgetErrors(config, agents),
+    ],
     warnings: [
       ...defaultWarnings(agents),
       ...allowListWarnings(config, agents),
@@ -89,6 +101,30 @@ function modelErrors(config: Config, agents: PlacedAgent[]): ConfigIssue[] {
     errors.push({ path: 'agents.defaults.model', message });
   }
   return errors;
+}
+
+/** A budget in dollars could not count a model without prices (A22). */
+function budgetErrors(config: Config, placed: PlacedAgent[]): ConfigIssue[] {
+  const { budget: byDefault, subagents } = config.agents.defaults;
+  return listAgents(config).flatMap((agent) => {
+    if ((agent.budget ?? byDefault)?.usd === undefined) return [];
+    const own = placed.find(({ id }) => agent.budget !== undefined && id === agent.id);
+    const path = formatPath([...(own?.path ?? ['agents', 'defaults']), 'budget', 'usd']);
+    const ofChildren = agent.subagents.model ?? primaryModel(subagents.model);
+    const child = ofChildren === undefined ? undefined : resolveModel(config, ofChildren);
+    const used: [string, ModelRef][] = [
+      [`agent "${agent.id}" uses`, modelOfSession(config, agent)],
+      ...(child?.ok === true
+        ? [[`sub-agents of agent "${agent.id}" use`, child.model] satisfies [string, ModelRef]]
+        : []),
+    ];
+    return used
+      .filter(([, model]) => pricesOf(config, model) === undefined)
+      .map(([who, model]) => ({
+        path,
+        message: `${who} ${formatModel(model)}, which has no prices; set cost of the model in models.providers, or limit tokens`,
+      }));
+  });
 }
 
 /** Whether an agent would silently fall back to the scripted model although providers are configured. */

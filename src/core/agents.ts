@@ -28,6 +28,8 @@ export interface AgentSettings {
     requireAgentId: boolean;
   };
   tools: ToolPolicySettings;
+  /** its own, without that of `agents.defaults` */
+  budget?: NonNullable<Config['agents']['defaults']['budget']>;
 }
 
 type AgentEntry = Config['agents']['entries'][string];
@@ -131,6 +133,7 @@ function toSettings(
       ...given('deny', settings?.tools.deny),
       byProvider: settings?.tools.byProvider ?? {},
     },
+    ...given('budget', settings?.budget),
     ...given('name', settings?.name),
     ...given('workspace', settings?.workspace),
     ...given('model', primaryModel(settings?.model)),

@@ -43,3 +43,10 @@ export function usdOfNanos(nanos: number): number {
 export function nanosOfUsd(usd: number): number {
   return Math.round(usd * 1_000_000_000);
 }
+
+/** Returns dollars for people, as exact as a nano-dollar: `$0.0105`. */
+export function formatUsd(nanos: number): string {
+  const digits = (nanos / 1_000_000_000).toFixed(9).replace(/0+$/, '');
+  const [whole = '0', part = ''] = digits.split('.');
+  return `$${whole}.${part.padEnd(2, '0')}`;
+}

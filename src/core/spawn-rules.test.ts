@@ -4,6 +4,8 @@ import fc from 'fast-check';
 import { defaultConfig } from '../protocol/options/config.ts';
 import { must } from '../util/assert.ts';
 import { findAgent, spawnTargets } from './agents.ts';
+import { limitsOf } from './budget-limits.ts';
+import { freshBudget } from './budget.ts';
 import { fold } from './key-grammar.ts';
 import { SPAWN_RULES, spawnRefusal } from './spawn-rules.ts';
 import type { SpawnFacts, SpawnRuleName } from './spawn-rules.ts';
@@ -21,9 +23,19 @@ const SOUND: SpawnFacts = {
   sandboxed: { requester: false, child: false },
   attachmentsEnabled: true,
   model: { ok: true, model: { provider: 'scripted', id: 'scripted-1' } },
+  budget: {
+    above: [freshBudget('agent:main:main', limitsOf({ tokens: 9, usd: 1 }))],
+    ofAgent: undefined,
+    asked: limitsOf({ tokens: 9 }),
+    model: 'scripted/scripted-1',
+    isPriced: true,
+  },
 };
 
 type Break = (facts: SpawnFacts) => SpawnFacts;
+const withBudget =
+  (change: Partial<NonNullable<SpawnFacts['budget']>>): Break =>
+  (facts) => ({ ...facts, budget: { ...must(facts.budget, 'budget'), ...change } });
 const withArgs =
   (change: Partial<SpawnFacts['args']>): Break =>
   (facts) => ({ ...facts, args: { ...facts.args, ...change } });
@@ -101,6 +113,13 @@ const CASES: [SpawnRuleName, 'error' | 'forbidden', string | RegExp, Break][] = 
     'unknown model',
     (facts) => ({ ...facts, model: { ok: false, error: 'unknown model' } }),
   ],
+  [
+    'budget_wider',
+    'error',
+    /tokens 10 is more than .* agent:main:main, 9; a child may only narrow it/,
+    withBudget({ asked: limitsOf({ tokens: 10 }) }),
+  ],
+  ['budget_unpriced', 'error', /scripted-1 has no prices/, withBudget({ isPriced: false })],
   [
     'attachments_disabled',
     'forbidden',

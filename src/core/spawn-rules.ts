@@ -4,6 +4,7 @@
  */
 import type { SessionsSpawnArgs, ToolRefusal } from '../protocol/tools/session-tools.ts';
 import type { AgentSettings, SpawnTargets } from './agents.ts';
+import { type ChildBudgetFacts, childBudgetFault, childPriceFault } from './child-budget.ts';
 import type { ModelResolution } from './models.ts';
 
 /** All that a spawn is judged by. */
@@ -27,6 +28,8 @@ export interface SpawnFacts {
   attachmentsEnabled: boolean;
   /** absent without an agent */
   model?: ModelResolution | undefined;
+  /** absent without a model */
+  budget?: ChildBudgetFacts | undefined;
 }
 
 export type SpawnRuleName =
@@ -41,6 +44,8 @@ export type SpawnRuleName =
   | 'mode_needs_thread'
   | 'no_threads'
   | 'model'
+  | 'budget_wider'
+  | 'budget_unpriced'
   | 'attachments_disabled'
   | 'no_attachments';
 
@@ -102,6 +107,16 @@ export const SPAWN_RULES: readonly SpawnRule[] = [
     name: 'model',
     status: 'error',
     flaw: ({ model }) => (model?.ok === false ? model.error : undefined),
+  },
+  {
+    name: 'budget_wider',
+    status: 'error',
+    flaw: ({ budget }) => budget && childBudgetFault(budget),
+  },
+  {
+    name: 'budget_unpriced',
+    status: 'error',
+    flaw: ({ budget }) => budget && childPriceFault(budget),
   },
   {
     name: 'attachments_disabled',

@@ -1,5 +1,6 @@
 /** What every store must do. Each implementation registers this suite in a test file of its own. */
 import { describe } from 'node:test';
+import { budgetsContract } from './contract/budgets.suite.ts';
 import { devicesContract } from './contract/devices.suite.ts';
 import { entriesContract } from './contract/entries.suite.ts';
 import { followUpsContract } from './contract/follow-ups.suite.ts';
@@ -23,6 +24,7 @@ export function storeContract(name: string, open: OpenHarness): void {
     runsContract(open);
     followUpsContract(open);
     usageContract(open);
+    budgetsContract(open);
     purgeContract(open);
     devicesContract(open);
   });

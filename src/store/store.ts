@@ -18,6 +18,7 @@ import type {
   PairingReads,
   PairingWrites,
 } from './device-repository.ts';
+import type { BudgetReads, BudgetWrites } from './budget-repository.ts';
 import type { DeliveryReads, DeliveryWrites } from './delivery-repository.ts';
 import type {
   ExchangeReads,
@@ -124,6 +125,7 @@ export interface ReadTx {
   readonly lanes: LaneReads;
   readonly toolCalls: ToolCallReads;
   readonly usage: UsageReads;
+  readonly budgets: BudgetReads;
   readonly waits: WaitReads;
   readonly exchanges: ExchangeReads;
   readonly spawns: SpawnReads;
@@ -146,6 +148,7 @@ export interface WriteTx {
   readonly lanes: LaneWrites;
   readonly toolCalls: ToolCallWrites;
   readonly usage: UsageWrites;
+  readonly budgets: BudgetWrites;
   readonly waits: WaitWrites;
   readonly exchanges: ExchangeWrites;
   readonly spawns: SpawnWrites;

@@ -23,6 +23,7 @@ export function createRecordingHost(
     retried(message) {
       host.retries.push(message);
     },
+    closing: () => undefined,
     delta(text) {
       host.deltas.push(text);
     },

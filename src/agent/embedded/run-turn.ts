@@ -52,14 +52,14 @@ export async function runTurn(input: TurnInput): Promise<AssistantMessage> {
     committed.push(toPiMessage(message), ...results.map(toPiMessage));
   };
 
-  const context = toContext(turn, committed);
+  const context = toContext(turn, committed, host.closing());
   await runAgentLoopContinue(
     context,
     {
       ...(await toRequestOptions(input)),
       convertToLlm: (messages) => messages,
       toolExecution: 'sequential',
-      prepareRequest: () => ({ context: toContext(turn, committed) }),
+      prepareRequest: () => ({ context: toContext(turn, committed, host.closing()) }),
       finishTurn: () => (final === undefined ? undefined : { action: 'end' }),
     },
     onEvent,
@@ -70,8 +70,8 @@ export async function runTurn(input: TurnInput): Promise<AssistantMessage> {
 }
 
 /** The system prompt and the declarations of the tools travel as the first message. */
-function toContext(turn: Turn, committed: PiMessage[]): AgentContext {
-  const tools = turn.tools.map(toStandIn);
+function toContext(turn: Turn, committed: PiMessage[], closing: string | undefined): AgentContext {
+  const tools = closing === undefined ? turn.tools.map(toStandIn) : [];
   const declared = tools.map(({ name, description, parameters }) => ({
     name,
     description,
@@ -79,7 +79,7 @@ function toContext(turn: Turn, committed: PiMessage[]): AgentContext {
   }));
   const system: PiMessage = {
     role: 'system',
-    content: turn.systemPrompt,
+    content: closing === undefined ? turn.systemPrompt : `${turn.systemPrompt}\n\n${closing}`,
     ...(declared.length === 0 ? {} : { toolsAdded: declared }),
     timestamp: 0,
   };

@@ -33,9 +33,9 @@ interface Play {
 }
 
 async function playTurn(turn: Turn, host: TurnHost, play: Play): Promise<AssistantMessage> {
-  const offered = turn.tools.map((tool) => tool.name);
   const messages = [...turn.messages];
   for (;;) {
+    const offered = host.closing() === undefined ? turn.tools.map((tool) => tool.name) : [];
     const { sleepMs, action } = planScene(readScene(messages), { offered, talk: play.talk });
     const reply = (content: AssistantMessage['content'], end: End): AssistantMessage =>
       toMessage({

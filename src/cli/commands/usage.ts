@@ -58,10 +58,22 @@ async function showUsage(flags: UsageFlags, io: CliIo): Promise<void> {
   const groups = Array.isArray(usage['groups']) ? usage['groups'].filter(isRecord) : [];
   const total = isRecord(usage['total']) ? [{ key: 'total', ...usage['total'] }] : [];
   for (const line of formatTable([...groups, ...total], COLUMNS, io.width)) io.out(line);
+  const budgets = Array.isArray(usage['budgets']) ? usage['budgets'].filter(isRecord) : [];
+  for (const budget of budgets) io.out(budgetLine(budget));
   if (usage['mergedInto'] !== undefined) {
     io.note(`counted in the run that took it in: ${asText(usage['mergedInto'])}`);
   }
   if (usage['hasMore'] === true) io.note(`more: --cursor ${asText(usage['nextCursor'])}`);
+}
+
+/** One line a budget: what is spent of each limit, and what is left. */
+function budgetLine({ sessionKey, limits, spent, rest }: Row): string {
+  const amounts = (of: unknown): Row => (isRecord(of) ? of : {});
+  const parts = Object.entries(amounts(limits)).map(([kind, limit]) => {
+    const used = asText(amounts(spent)[kind]);
+    return `${kind} ${used} of ${asText(limit)} (${asText(amounts(rest)[kind])} left)`;
+  });
+  return `budget of ${asText(sessionKey)}: ${parts.join(', ')}`;
 }
 
 const count = (title: string, name: string): Column<Row> => ({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { budgetShape } from '../budget-shape.ts';
 import { ANNOUNCE_MODES, THINKING_LEVELS } from '../words.ts';
 import { later, option, section } from './option.ts';
 import { toolPolicyOptions } from './tool-options.ts';
@@ -19,15 +20,7 @@ const modelChoice = () =>
 
 const thinking = () => z.enum(THINKING_LEVELS).optional();
 
-const budget = () =>
-  z
-    .object({
-      tokens: z.number().positive().optional(),
-      usd: z.number().positive().optional(),
-      runs: z.number().positive().optional(),
-      seconds: z.number().positive().optional(),
-    })
-    .optional();
+const budget = () => budgetShape.optional();
 
 const agentId = z
   .string()
@@ -102,7 +95,10 @@ const agentShape = {
     ),
   }),
   tools: section(toolPolicyOptions()),
-  budget: later(budget(), 'Limits of tokens, cost, runs and time over a tree of sessions.'),
+  budget: option(
+    budget(),
+    'Limits of tokens, cost, runs and time over each session of this agent that nobody spawned, with all that it spawns; `{}` = none. Default: `agents.defaults.budget`.',
+  ),
 };
 
 /** One entry of `agents.list`. */
@@ -180,7 +176,10 @@ export const agentOptions = section({
         ),
       }),
     }),
-    budget: later(budget(), 'Limits of tokens, cost, runs and time over a tree of sessions.'),
+    budget: option(
+      budget(),
+      'Limits over a session that nobody spawned, with all that it spawns: `tokens`, `usd`, `runs`, and `seconds` in which any run of them is going. Default: none.',
+    ),
   }),
   list: option(
     z.array(listedAgent).default([]),

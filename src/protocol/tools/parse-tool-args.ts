@@ -51,12 +51,6 @@ const SCHEMAS: { [Name in SessionToolName]: z.ZodObject } = {
   sessions_search: sessionsSearchArgs,
 };
 
-/** Documented, without support yet: refused by name, never ignored (A3). Others are refused in their turn, by `core/spawn-rules.ts`. */
-const NOT_SUPPORTED_YET: {
-  parameter: string;
-  refuses: (value: unknown) => boolean;
-  instead: string;
-}[] = [{ parameter: 'budget', refuses: () => true, instead: 'leave it out' }];
 /** Where a child's result goes is the gateway's business (B7.1). */
 const DELIVERY_PARAMETERS = ['target', 'channel', 'to', 'threadId', 'replyTo', 'transport'];
 
@@ -74,7 +68,7 @@ export function parseToolArgs<Name extends SessionToolName>(
   const given = Object.fromEntries(Object.entries(raw ?? {}).filter(isGiven));
   const flaw = whyUnusable(given);
   if (flaw !== undefined) return { ok: false, error: `${tool}: ${flaw}` };
-  const error = unknownParameter(tool, given) ?? refusedValue(tool, given);
+  const error = unknownParameter(tool, given);
   if (error !== undefined) return { ok: false, error };
   const parsed = SCHEMAS[tool].safeParse(given);
   if (!parsed.success) return { ok: false, error: describeIssue(tool, given, parsed.error) };
@@ -94,9 +88,7 @@ function unknownParameter(
   given: Record<string, unknown>,
 ): string | undefined {
   const known = Object.keys(SCHEMAS[tool].shape);
-  const unknown = Object.keys(given).find(
-    (parameter) => !known.includes(parameter) && !isKnownLater(tool, parameter),
-  );
+  const unknown = Object.keys(given).find((parameter) => !known.includes(parameter));
   if (unknown === undefined) return undefined;
   if (known.length === 0) return `${tool} takes no parameters; got "${briefly(unknown)}"`;
   const delivery =
@@ -105,23 +97,6 @@ function unknownParameter(
       : '';
   const nearest = nearestName(unknown, known) ?? '';
   return `unknown parameter "${briefly(unknown)}" of ${tool}, nearest: "${nearest}"; known: ${known.join(', ')}${delivery}`;
-}
-
-function isKnownLater(tool: SessionToolName, parameter: string): boolean {
-  return (
-    tool === 'sessions_spawn' && NOT_SUPPORTED_YET.some((entry) => entry.parameter === parameter)
-  );
-}
-
-function refusedValue(tool: SessionToolName, given: Record<string, unknown>): string | undefined {
-  if (tool !== 'sessions_spawn') return undefined;
-  for (const { parameter, refuses, instead } of NOT_SUPPORTED_YET) {
-    const value = given[parameter];
-    if (value === undefined || !refuses(value)) continue;
-    const shown = typeof value === 'object' ? parameter : `${parameter}: ${show(value)}`;
-    return `${tool} does not support ${shown} yet; ${instead}`;
-  }
-  return undefined;
 }
 
 function describeIssue(

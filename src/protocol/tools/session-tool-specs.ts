@@ -76,6 +76,7 @@ const TEXTS: Record<SessionToolName, { description: string; parameters: Record<s
         model: 'provider/id',
         thinking: '',
         runTimeoutSeconds: 'stop it after this; 0 = no limit',
+        budget: 'for it and all it spawns',
         cleanup: 'delete = no session is left once announced',
       },
     },
@@ -168,12 +169,20 @@ function spawnTargetSchema({ ids, allowAny }: SpawnTargetIds): Record<string, un
   return { type: 'string', enum: shown };
 }
 
-const KEPT = ['type', 'enum', 'items'];
+const KEPT = ['type', 'enum', 'items', 'properties'];
 /** Bounds and patterns stay with the parser: its error texts are clearer, and tokens are scarce (DESIGN 1.5). */
 function trim(schema: unknown): Record<string, unknown> {
   if (typeof schema !== 'object' || schema === null) return {};
   const kept = Object.entries(schema).filter(([key]) => KEPT.includes(key));
   return Object.fromEntries(
-    kept.map(([key, value]) => [key, key === 'items' ? trim(value) : value]),
+    kept.map(([key, value]) => {
+      if (key === 'items') return [key, trim(value)];
+      return [key, key === 'properties' ? trimEach(value) : value];
+    }),
   );
+}
+
+function trimEach(properties: unknown): Record<string, unknown> {
+  const entries = Object.entries(properties ?? {});
+  return Object.fromEntries(entries.map(([name, schema]) => [name, trim(schema)]));
 }

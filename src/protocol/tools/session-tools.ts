@@ -3,6 +3,7 @@
  * Texts for the model are in `session-tool-specs.ts`, checking with clear errors in `parse-tool-args.ts`.
  */
 import { z } from 'zod';
+import { BUDGET_RULE, budgetShape } from '../budget-shape.ts';
 import type { Message } from '../message.ts';
 import { SESSION_KINDS, THINKING_LEVELS } from '../words.ts';
 import type {
@@ -159,6 +160,10 @@ export const sessionsSpawnArgs = z.strictObject({
   runTimeoutSeconds: ruled(
     'a number of seconds, 0 for no limit',
     z.number().min(0).exactOptional(),
+  ),
+  budget: ruled(
+    BUDGET_RULE,
+    budgetShape.refine((budget) => Object.keys(budget).length > 0).exactOptional(),
   ),
   thread: flag(),
   mode: ruled('"run" or "session"', z.enum(['run', 'session']).exactOptional()),

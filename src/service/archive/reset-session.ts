@@ -9,6 +9,7 @@ import { audit } from '../audit.ts';
 import type { RunServices } from '../context.ts';
 import { finishStop, type Stopping, stopIn } from '../runs/stop-runs.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
+import { restartBudget } from '../budgets/budget-rows.ts';
 import { ensureSession } from '../sessions/session-rows.ts';
 import type { Services } from '../services.ts';
 import { endExchangesOf } from './end-exchanges.ts';
@@ -35,6 +36,7 @@ export async function resetSession(
     await endExchangesOf(tx, { key, why: `session ${key} was reset`, keepsWaiting: true });
     const sessionId = hadRow ? randomUUID() : session.sessionId;
     await tx.sessions.update(key, freshPart(sessionId, tx.now));
+    await restartBudget(tx, key);
     await audit(tx, {
       actor: operatorName(caller),
       action: 'sessions.reset',

@@ -7,6 +7,12 @@ import type { SessionRow } from '../../store/session-repository.ts';
 import type { LaneFence } from '../../store/lane-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { RunContext } from '../context.ts';
+import {
+  type BudgetedStart,
+  type ClosingTurn,
+  resumeUnderBudget,
+  startUnderBudget,
+} from '../budgets/reserve-call.ts';
 import { bookUnknown, type Caller } from '../usage/book-calls.ts';
 import { appendInput } from './append-input.ts';
 import { endLostRun, partsOf, tellLost } from './end-lost-run.ts';
@@ -22,6 +28,10 @@ export interface ClaimedRun {
   verdict: { state: 'timeout' | 'error' | 'aborted'; error: string } | undefined;
   /** runs whose messages its turn took in at this claim */
   merged: RunRow[];
+  /** its model calls are reserved under budgets */
+  isBudgeted: boolean;
+  /** its next model call is its last one */
+  closing: ClosingTurn | undefined;
 }
 
 /** Most notes that one turn takes in; the rest joins the turn after. */
@@ -124,7 +134,22 @@ async function startRun(
   const run = { ...queued, ...started };
   await appendNotes(tx, context, run);
   const { merged } = await joinTurn(tx, context, { run, messages: [queued, ...waiting] });
-  return { run, session, fence, attempt: 1, verdict: expiredVerdict(context, run), merged };
+  const verdict = expiredVerdict(context, run);
+  if (verdict !== undefined) return { run, session, fence, attempt: 1, verdict, merged, ...FREE };
+  const start = await startUnderBudget(tx, context, { run, session });
+  return { run, session, fence, attempt: 1, merged, ...underBudget(start) };
+}
+
+/** Of a run that asks no model. */
+const FREE = { isBudgeted: false, closing: undefined };
+
+function underBudget({
+  isBudgeted,
+  refusal,
+  closing,
+}: BudgetedStart): Pick<ClaimedRun, 'isBudgeted' | 'closing' | 'verdict'> {
+  const verdict = refusal === undefined ? undefined : ({ state: 'error', error: refusal } as const);
+  return { isBudgeted, closing, verdict };
 }
 
 async function appendNotes(tx: WriteTx, context: RunContext, run: RunRow): Promise<void> {
@@ -145,15 +170,18 @@ async function resumeRun(
   await tx.lanes.setCurrent(fence, runId, 'running');
   const verdict = resumeVerdict(context, run);
   const attempt = run.attempts + 2;
-  await bookLostCall(tx, context, { run, session, attempt: attempt - 1 });
-  return { run: { ...run, state }, session, fence, attempt, verdict, merged: [] };
+  const isAsking = await bookLostCall(tx, context, { run, session, attempt: attempt - 1 });
+  const budgeted = await resumeUnderBudget(tx, context, { run, session, isAsking });
+  const resumed = { run: { ...run, state }, session, fence, attempt, merged: [] };
+  return { ...resumed, ...underBudget(budgeted), verdict };
 }
 
 /** Unless its tools were at work, the model was being asked; what became of that call nobody knows. */
-async function bookLostCall(tx: WriteTx, context: RunContext, caller: Caller): Promise<void> {
+async function bookLostCall(tx: WriteTx, context: RunContext, caller: Caller): Promise<boolean> {
   const calls = await tx.toolCalls.ofRun(caller.run.runId);
-  if (calls.some(({ state }) => state !== 'finished')) return;
+  if (calls.some(({ state }) => state !== 'finished')) return false;
   await bookUnknown(tx, context, caller);
+  return true;
 }
 
 /** Why a run that was interrupted does not go on. */

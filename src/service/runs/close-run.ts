@@ -30,6 +30,8 @@ export interface RunEnd {
   /** the final or partial assistant message, to be appended */
   message: AssistantMessage | undefined;
   error: string | undefined;
+  /** the message is what was done when a budget was used up; it is a reply all the same */
+  isPartial?: boolean;
   /** model calls that the message does not speak for */
   unbooked?: UnbookedCalls;
 }
@@ -66,6 +68,7 @@ export function closeRun(
       runs: [run, ...merged],
       session,
       text: rawReply,
+      isPartial: end.isPartial === true,
     });
     tx.signal({ type: 'run', runId: run.runId });
     tx.signal({ type: 'lane', sessionKey: run.sessionKey });
@@ -126,7 +129,12 @@ async function writeOutcome(
       createdAt: tx.now,
     });
   }
-  await bookCalls(tx, context, { caller: claimed, message, unbooked: end.unbooked });
+  await bookCalls(tx, context, {
+    caller: claimed,
+    message,
+    unbooked: end.unbooked,
+    isEnd: true,
+  });
   await tx.runs.update(runId, {
     state,
     endedAt: tx.now,
@@ -163,7 +171,12 @@ function sessionAfter(
 async function deliverReplies(
   tx: WriteTx,
   context: RunContext,
-  { runs, session, text }: { runs: readonly RunRow[]; session: SessionRow; text: string },
+  {
+    runs,
+    session,
+    text,
+    isPartial,
+  }: { runs: readonly RunRow[]; session: SessionRow; text: string; isPartial: boolean },
 ): Promise<boolean[]> {
   const told = new Set<string>();
   const delivered: boolean[] = [];
@@ -173,7 +186,8 @@ async function deliverReplies(
       routeJson === null
         ? routeOf(session)
         : storedRoute(context, { routeJson, column: 'runs.route_json', id: runId });
-    const isDue = run.deliver && run.state === 'ok' && !told.has(JSON.stringify(route));
+    const hasReply = run.state === 'ok' || (isPartial && run.state === 'error');
+    const isDue = run.deliver && hasReply && !told.has(JSON.stringify(route));
     const key = `reply:${runId}`;
     if (isDue) {
       told.add(JSON.stringify(route));

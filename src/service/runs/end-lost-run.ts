@@ -3,6 +3,7 @@ import { moveRun } from '../../core/run-state.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
+import { dropHolds } from '../budgets/reserve-call.ts';
 import { followExchange } from '../exchange/follow-exchange.ts';
 import type { RunContext } from '../context.ts';
 import { followSpawn } from '../spawn/follow-spawn.ts';
@@ -37,6 +38,7 @@ export async function endLostRun(
   const input = await tx.inputs.get(runId);
   if (input?.state === 'pending') await tx.inputs.markDropped(runId);
   await tx.waits.endOfRun(runId, tx.now);
+  await dropHolds(tx, runId);
   const ended = { ...run, ...end };
   const merged = await endMerged(tx, ended);
   await followExchange(tx, { run: ended, isReplySkip: false });

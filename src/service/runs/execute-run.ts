@@ -15,6 +15,7 @@ import { buildTurn } from './build-turn.ts';
 import { type ClaimedRun, timeoutText } from './claim-run.ts';
 import type { ClosedRun, RunEnd } from './close-run.ts';
 import type { RunContext } from '../context.ts';
+import type { ClosingTurn } from '../budgets/reserve-call.ts';
 import { endIfInterrupted, INTERRUPTED_TEXT } from './interrupts.ts';
 import { mustHoldLease } from './lease.ts';
 import { CallLedger } from '../usage/call-ledger.ts';
@@ -62,7 +63,11 @@ async function endOf(
   const verdict = claimed.verdict ?? (await stopBefore(context, claimed));
   if (verdict !== undefined) return { ...verdict, message: undefined };
   const counter = startAttemptCounter(context, active);
-  const streamed: Streamed = { partial: undefined, ledger: new CallLedger() };
+  const streamed: Streamed = {
+    partial: undefined,
+    ledger: new CallLedger(),
+    closing: claimed.closing,
+  };
   const played = await raceAbort(active, () =>
     play(context, { active, claimed, counter, streamed }),
   );
@@ -90,6 +95,8 @@ async function stopBefore(
 interface Streamed {
   partial: AssistantMessage | undefined;
   ledger: CallLedger;
+  /** the message under way is the last one that the budget allows */
+  closing: ClosingTurn | undefined;
 }
 
 type Played =
@@ -105,7 +112,10 @@ async function raceAbort(
 ): Promise<Played> {
   const playing = play().then(
     (message): Played => ({ kind: 'message', message }),
-    (error: unknown): Played => ({ kind: 'failed', error }),
+    (error: unknown): Played =>
+      error instanceof ClosingReply
+        ? { kind: 'message', message: error.reply }
+        : { kind: 'failed', error },
   );
   const { promise: gaveUp, resolve } = Promise.withResolvers<Played>();
   const giveUp = (): void => void setTimeout(() => resolve({ kind: 'silent' }), ABORT_GRACE_MS);
@@ -144,7 +154,20 @@ function toEnd(
   if (message?.stopReason === 'length' && textOf(message).trim() === '') {
     return { state: 'error', message, error: OUTPUT_LIMIT_TEXT };
   }
+  if (streamed.closing !== undefined) {
+    return { state: 'error', message, error: streamed.closing.error, isPartial: true };
+  }
   return { state: 'ok', message, error: undefined };
+}
+
+/** A model that calls a tool in its last call, although it was offered none, has said what it had to say. */
+class ClosingReply extends Error {
+  readonly reply: AssistantMessage;
+  constructor(message: AssistantMessage) {
+    super('the last call of a run calls no tool');
+    const content = message.content.filter(({ type }) => type !== 'toolCall');
+    this.reply = { ...message, content, stopReason: 'stop' };
+  }
 }
 
 async function play(
@@ -161,12 +184,15 @@ async function play(
     // An interrupt that was accepted before this run was known as active.
     await endIfInterrupted(context, active);
     const built = await buildTurn(context, claimed);
-    const shared = { active, claimed, counter, ledger: streamed.ledger };
-    const isChanged = await finishInterruptedCalls(context, { ...shared, ...built });
+    const { closing } = claimed;
+    const shared = { active, claimed, counter, ledger: streamed.ledger, closing, need: undefined };
+    const before: PlayedRun = { ...shared, ...built };
+    const isChanged = await finishInterruptedCalls(context, before);
+    streamed.closing = before.closing;
     // What the model is offered and what it may call come from one build.
     const current = isChanged ? await buildTurn(context, claimed) : built;
     const { turn } = current;
-    const played = { ...shared, ...current };
+    const played: PlayedRun = { ...before, ...current };
     const runtime = context.runtimeFor(turn.model.provider);
     return await runTurn(context, { played, runtime, turn, streamed });
   } finally {
@@ -238,11 +264,14 @@ async function runTurn(
       context.events.emit({ type: 'delta', runId, sessionKey, delta, text, replace });
       replace = false;
     },
+    closing: () => played.closing?.prompt,
     toolCalls: async (message): Promise<(ToolResultMessage | UserMessage)[]> => {
+      if (played.closing !== undefined) throw new ClosingReply(message);
       text = '';
       streamed.partial = undefined;
       played.ledger.answered();
       const results = await performToolCalls(context, played, message);
+      streamed.closing = played.closing;
       played.ledger.ask();
       return results;
     },

@@ -140,7 +140,16 @@ export async function finishStop(
     const session = await services.store.read((tx) => tx.sessions.get(sessionKey));
     if (owner === null || session === undefined) continue;
     const fence = { sessionKey, owner, epoch };
-    const claimed = { run, session, fence, attempt: 1, verdict: undefined, merged: [] };
+    const claimed = {
+      run,
+      session,
+      fence,
+      attempt: 1,
+      verdict: undefined,
+      merged: [],
+      isBudgeted: true,
+      closing: undefined,
+    };
     const closed = await closeRun(services, claimed, {
       state: 'aborted',
       message: undefined,

@@ -6,6 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { AgentTool, ToolOutcome } from '../../agent/runtime.ts';
+import type { BudgetHold } from '../../core/budget.ts';
 import { parseStoredMessage, parseStoredObject } from '../../core/stored-message.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { AssistantMessage, ToolResultMessage, UserMessage } from '../../protocol/message.ts';
@@ -19,7 +20,8 @@ import type { RunContext } from '../context.ts';
 import type { AttemptCounter } from './attempt-counter.ts';
 import { mustHoldLease } from './lease.ts';
 import { steerInto } from './merge-runs.ts';
-import { bookCalls } from '../usage/book-calls.ts';
+import { type ClosingTurn, mayBeBudgeted, reserveCall } from '../budgets/reserve-call.ts';
+import { bookCalls, needAfter } from '../usage/book-calls.ts';
 import type { CallLedger } from '../usage/call-ledger.ts';
 import { tellMerged } from './tell-merged.ts';
 import { warnOfLimit } from '../spawn/warn-of-limit.ts';
@@ -32,6 +34,10 @@ export interface PlayedRun {
   claimed: ClaimedRun;
   counter: AttemptCounter;
   ledger: CallLedger;
+  /** set from the moment on that its next model call is its last one */
+  closing: ClosingTurn | undefined;
+  /** what its next model call is expected to need, undefined = by its session */
+  need: BudgetHold | undefined;
   /** tools that this session may call now, by name */
   offered: ReadonlyMap<string, AgentTool>;
   /** what keeps another one out of this turn */
@@ -50,6 +56,7 @@ export async function performToolCalls(
   message: AssistantMessage,
 ): Promise<(ToolResultMessage | UserMessage)[]> {
   const planned = await planToolCalls(context, played, withUsableArguments(message));
+  played.need = needAfter(context, message);
   played.counter.advance();
   return finishToolCalls(context, played, planned);
 }
@@ -111,7 +118,7 @@ async function planToolCalls(
       await tx.toolCalls.plan(row);
       rows.push({ ...row, state: 'planned', resultJson: null, startedAt: null, finishedAt: null });
     }
-    await bookCalls(tx, context, { caller: claimed, message, unbooked });
+    await bookCalls(tx, context, { caller: claimed, message, unbooked, isEnd: false });
     await tx.runs.update(runId, { attempts: 0 });
     await tx.sessions.update(claimed.run.sessionKey, { updatedAt: tx.now, systemSent: true });
     return rows;
@@ -231,9 +238,10 @@ function commitFinished(
 /** The last call's end, the results' way into the transcript and what is steered in after them are one step. */
 async function appendResults(
   context: RunContext,
-  { active, claimed }: PlayedRun,
+  played: PlayedRun,
   { results, finished }: { results: ToolResultMessage[]; finished: ToolCallRow | undefined },
 ): Promise<UserMessage[]> {
+  const { active, claimed, need } = played;
   const steered = await context.store.write('append-tool-results', async (tx) => {
     const lane = await tx.lanes.lock(active.fence);
     const last = results.at(-1);
@@ -245,8 +253,14 @@ async function appendResults(
     await tx.sessions.update(claimed.run.sessionKey, { updatedAt: tx.now });
     const noticed = await warnOfLimit(tx, context, claimed.run);
     const waiting = lane.pending > 1 ? await steerInto(tx, context, claimed.run) : undefined;
-    return { messages: [...noticed, ...(waiting?.messages ?? [])], merged: waiting?.merged ?? [] };
+    const { run, session } = claimed;
+    const closing = mayBeBudgeted(context, claimed)
+      ? await reserveCall(tx, context, { run, session, need })
+      : undefined;
+    const messages = [...noticed, ...(waiting?.messages ?? [])];
+    return { messages, merged: waiting?.merged ?? [], closing };
   });
+  played.closing = steered.closing;
   tellMerged(context, steered.merged);
   return steered.messages;
 }

@@ -4,6 +4,7 @@ import { kindOf, mainKeyOf, parseKey } from '../../core/keys.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
+import { restartBudget } from '../budgets/budget-rows.ts';
 
 /** Returns the row of a session nobody has written to yet. */
 export function newSessionRow(
@@ -70,6 +71,7 @@ export async function ensureSession(
 async function startOver(tx: WriteTx, before: SessionRow, fresh: SessionRow): Promise<void> {
   await tx.windows.markDeleted(before.key, before.deletedAt ?? tx.now);
   const { key: _key, spawnedBy: _parent, rootKey: _root, spawnDepth: _depth, ...columns } = fresh;
+  await restartBudget(tx, before.key);
   await tx.sessions.update(before.key, columns);
 }
 

@@ -1,10 +1,19 @@
 /** Whether a session may spawn this child, and as what (A16, B7.3). */
 import { type AgentSettings, findAgent, spawnTargets } from '../../core/agents.ts';
+import { type BudgetLimits, limitsOf } from '../../core/budget-limits.ts';
 import type { SessionCaller } from '../../core/caller.ts';
+import { type ChildBudgetFacts, childLimits } from '../../core/child-budget.ts';
 import { fold } from '../../core/key-grammar.ts';
 import { isSubagentKey } from '../../core/keys.ts';
 import { loopRefusal } from '../../core/loops.ts';
-import { formatModel, modelForSpawn, modelOfSession, thinkingForSpawn } from '../../core/models.ts';
+import {
+  formatModel,
+  type ModelRef,
+  modelForSpawn,
+  modelOfSession,
+  pricesOf,
+  thinkingForSpawn,
+} from '../../core/models.ts';
 import { type SpawnFacts, spawnRefusal } from '../../core/spawn-rules.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type {
@@ -16,12 +25,15 @@ import type { ThinkingLevel } from '../../protocol/words.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
+import { readBudgetsOver } from '../budgets/budgets-over.ts';
 
 /** What a spawn was checked to be; nothing of it is written yet. */
 export interface SpawnPlan {
   agent: AgentSettings;
   model: string;
   thinking: ThinkingLevel;
+  /** of the child's own budget, undefined = it has none */
+  limits: BudgetLimits | undefined;
 }
 
 interface SpawnRequest {
@@ -48,7 +60,8 @@ export async function planSpawn(
     caller: requester.thinkingLevel ?? own?.thinking ?? 'off',
   });
   const model = must(facts.model?.ok ? facts.model.model : undefined, 'a spawn without a model');
-  return { agent, model: formatModel(model), thinking };
+  const limits = facts.budget && childLimits(facts.budget);
+  return { agent, model: formatModel(model), thinking, limits };
 }
 
 async function factsOf(tx: WriteTx, config: Config, request: SpawnRequest): Promise<SpawnFacts> {
@@ -58,6 +71,13 @@ async function factsOf(tx: WriteTx, config: Config, request: SpawnRequest): Prom
   const agentId = fold(args.agentId ?? caller.agentId);
   const targets = spawnTargets(config, caller.agentId);
   const agent = targets.ids.includes(agentId) ? findAgent(config, agentId) : undefined;
+  const model =
+    agent &&
+    modelForSpawn(config, {
+      agent,
+      param: args.model,
+      caller: modelOfSession(config, own, requester.model),
+    });
   return {
     args,
     requester: {
@@ -76,13 +96,27 @@ async function factsOf(tx: WriteTx, config: Config, request: SpawnRequest): Prom
     // No session is: a gateway whose `sandbox.mode` says otherwise does not start.
     sandboxed: { requester: false, child: false },
     attachmentsEnabled: config.tools.sessions_spawn.attachments.enabled,
-    model:
-      agent &&
-      modelForSpawn(config, {
-        agent,
-        param: args.model,
-        caller: modelOfSession(config, own, requester.model),
-      }),
+    model,
+    budget:
+      agent && model?.ok === true
+        ? await budgetFactsOf(tx, config, { requester, args, agent, model: model.model })
+        : undefined,
+  };
+}
+
+async function budgetFactsOf(
+  tx: WriteTx,
+  config: Config,
+  child: Pick<SpawnRequest, 'requester' | 'args'> & { agent: AgentSettings; model: ModelRef },
+): Promise<ChildBudgetFacts> {
+  const { requester, args, agent, model } = child;
+  const ofAgent = agent.id === requester.agentId ? undefined : agent.budget;
+  return {
+    above: await readBudgetsOver(tx, config, requester),
+    ofAgent: ofAgent && { agentId: agent.id, limits: limitsOf(ofAgent) },
+    asked: args.budget && limitsOf(args.budget),
+    model: formatModel(model),
+    isPriced: pricesOf(config, model) !== undefined,
   };
 }
 

@@ -12,6 +12,7 @@ import { acceptRun, contentHashOf, findAccepted, type IdempotencyKey } from '../
 import type { RunContext, RunServices } from '../context.ts';
 import { lockCaller } from '../runs/lock-caller.ts';
 import { isChatRoute, routeOf } from '../delivery/outbox.ts';
+import { giveBudget } from '../budgets/budget-rows.ts';
 import { newSessionRow } from '../sessions/session-rows.ts';
 import { planSpawn, type SpawnPlan } from './plan-spawn.ts';
 
@@ -68,6 +69,8 @@ async function writeSpawn(
   const route = routeOf(requester);
   await tx.windows.countChild(requester.sessionId);
   await tx.sessions.insert(childRow(config, { tx, childKey, requester, plan, args }));
+  const { limits } = plan;
+  if (limits !== undefined) await giveBudget(tx, { ownerKey: childKey, limits });
   await tx.spawns.insert({
     childKey,
     runId,
@@ -166,7 +169,7 @@ function answerFor(
     runId,
     childKey,
     plan,
-  }: { runId: string; childKey: string; plan: Omit<SpawnPlan, 'agent'> | undefined },
+  }: { runId: string; childKey: string; plan: Pick<SpawnPlan, 'model' | 'thinking'> | undefined },
 ): SessionsSpawnAnswer {
   return {
     status: 'accepted',

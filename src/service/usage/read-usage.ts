@@ -2,6 +2,7 @@
 import { addUsage, noUsage, usageOfCall } from '../../core/usage-sum.ts';
 import type { UsageDayRow } from '../../store/usage-repository.ts';
 import type { ServiceContext } from '../context.ts';
+import { readBudgets } from '../budgets/read-budgets.ts';
 import { openPageCursor, pageCursor } from '../page-cursor.ts';
 import { findRun } from '../runs/find-run.ts';
 import { unknownRun } from '../runs/wait-for-run.ts';
@@ -21,6 +22,28 @@ const MAX_EXAMINED = 5_000;
 export async function readUsage(context: ServiceContext, query: UsageQuery): Promise<UsageAnswer> {
   if (query.runId !== undefined) return usageOfRun(context, query.runId);
   const window = await windowOf(context, query);
+  const budgets = await budgetsOf(context, window);
+  return { ...(await sumsOf(context, { query, window })), ...budgets };
+}
+
+async function budgetsOf(
+  context: ServiceContext,
+  { of }: UsageWindow,
+): Promise<Pick<UsageAnswer, 'budgets'>> {
+  if (of.type === 'everything') return {};
+  const key = of.type === 'tree' ? of.session.key : of.key;
+  const budgets = await context.store.read(async (tx) => {
+    // what was used may outlive its session
+    const session = await tx.sessions.get(key);
+    return session === undefined ? [] : readBudgets(tx, context.config(), session);
+  });
+  return budgets.length === 0 ? {} : { budgets };
+}
+
+async function sumsOf(
+  context: ServiceContext,
+  { query, window }: { query: UsageQuery; window: UsageWindow },
+): Promise<UsageAnswer> {
   const { by } = query;
   if (by === undefined) return { ...wordsOf(query, window), total: await totalOf(context, window) };
   const page =

@@ -1,4 +1,5 @@
-/** What is told of tokens and cost, and what may be asked. */
+/** What is told of tokens, cost and budgets, and what may be asked. */
+import type { BudgetSettings } from '../../core/budget-limits.ts';
 
 export type UsageBy = 'session' | 'agent' | 'model' | 'day';
 
@@ -39,7 +40,20 @@ export interface UsageGroup extends UsageTotals {
   key: string;
 }
 
+/** A budget that counts what a session does: `tokens`, `usd`, `runs`, `seconds`, each where it has a limit. */
+export interface BudgetView {
+  /** the session that it was given to; it counts all below */
+  sessionKey: string;
+  limits: BudgetSettings;
+  spent: BudgetSettings;
+  /** set aside for model calls under way */
+  reserved: BudgetSettings;
+  rest: BudgetSettings;
+}
+
 export interface UsageAnswer {
+  /** of the session that was asked for; absent when it is under none */
+  budgets?: BudgetView[];
   runId?: string;
   sessionKey?: string;
   tree?: true;

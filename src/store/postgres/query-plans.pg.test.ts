@@ -82,6 +82,11 @@ const FILL = [
       unpriced_calls, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_nanos)
     select 'key ' || n % 400, n / 400, 'model', 'agent', 'root ' || n % 50, 1, 0, 0, 1, 1, 0, 0, 1
     from generate_series(1, ${ROWS}) n`,
+  `insert into budgets (owner_key, spent_tokens, spent_nanos, spent_runs, spent_ms, reserved_tokens,
+      reserved_nanos, going, created_at)
+    select 'key ' || n, 0, 0, 0, 0, 0, 0, 0, n from generate_series(1, ${ROWS}) n`,
+  `insert into budget_holds (run_id, owner_key, tokens, nanos)
+    select 'run ' || n, 'key ' || n % 100, 0, 0 from generate_series(1, ${ROWS}) n`,
   `insert into devices (id, public_key, name, platform, scopes_json, approved_by, approved_at, revoked_at)
     select 'device ' || n, '', '', '', '[]', 'operator', n, case when n % 5 = 0 then n end
     from generate_series(1, ${ROWS}) n`,
@@ -282,6 +287,9 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     (tx) => tx.lanes.nextReadyAt('main', 3000),
     /using lanes_ready on[^]*Index Cond: .*turn_at > /,
   ],
+  ['budgets.get', (tx) => tx.budgets.get('key 9'), /using budgets_pkey on/],
+  ['budgets.above', (tx) => tx.budgets.above('key 9'), /using budgets_pkey on/],
+  ['budgets.holdsOf', (tx) => tx.budgets.holdsOf('run 9'), /using budget_holds_pkey on/],
   ['usage.callsOf', (tx) => tx.usage.callsOf('run 9'), /using model_calls_pkey on/],
   [
     'usage.page by day',

@@ -209,6 +209,10 @@ const ANCESTORS = defineQuery((db, p: { key: string }) =>
   db.deleteFrom('session_ancestors').where('session_key', '=', p.key),
 );
 
+const BUDGET = defineQuery((db, p: { key: string }) =>
+  db.deleteFrom('budgets').where('owner_key', '=', p.key),
+);
+
 const SESSION = defineQuery((db, p: { key: string }) =>
   db.deleteFrom('sessions').where('key', '=', p.key),
 );
@@ -281,7 +285,9 @@ export class SqlPurge implements PurgeWrites {
   }
 
   async session(key: string): Promise<void> {
-    for (const query of [SPAWN, LANE, ANCESTORS, SESSION]) await this.#unit.change(query, { key });
+    for (const query of [SPAWN, LANE, ANCESTORS, BUDGET, SESSION]) {
+      await this.#unit.change(query, { key });
+    }
   }
 
   async #leave(runId: string): Promise<void> {

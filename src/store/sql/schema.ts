@@ -16,6 +16,7 @@ import { usage } from './migrations/0008-usage.ts';
 import { treesInOrder } from './migrations/0009-trees-in-order.ts';
 import { devices } from './migrations/0010-devices.ts';
 import { childrenOfWindows } from './migrations/0011-children-of-windows.ts';
+import { budgets } from './migrations/0012-budgets.ts';
 import type { SqlSteps } from './sql-steps.ts';
 
 export interface Migration {
@@ -39,6 +40,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 9, name: 'trees-in-order', statements: treesInOrder },
   { version: 10, name: 'devices', statements: devices },
   { version: 11, name: 'children-of-windows', statements: childrenOfWindows },
+  { version: 12, name: 'budgets', statements: budgets },
 ];
 
 /** The schema that this program works with. */

@@ -1,6 +1,7 @@
 import type { JobWrites } from '../follow-up-repository.ts';
 import type { StoreSignal, WriteTx } from '../store.ts';
 import { SqlAudit } from './audit.ts';
+import { SqlBudgets } from './budgets.ts';
 import { SqlDeliveries } from './deliveries.ts';
 import { SqlDevices } from './devices.ts';
 import { SqlEntries } from './entries.ts';
@@ -32,6 +33,7 @@ export class SqlTx implements WriteTx {
   readonly lanes: SqlLanes;
   readonly toolCalls: SqlToolCalls;
   readonly usage: SqlUsage;
+  readonly budgets: SqlBudgets;
   readonly waits: SqlWaits;
   readonly exchanges: SqlExchanges;
   readonly spawns: SqlSpawns;
@@ -55,6 +57,7 @@ export class SqlTx implements WriteTx {
     this.lanes = new SqlLanes(unit);
     this.toolCalls = new SqlToolCalls(unit);
     this.usage = new SqlUsage(unit);
+    this.budgets = new SqlBudgets(unit);
     this.waits = new SqlWaits(unit);
     this.exchanges = new SqlExchanges(unit);
     this.spawns = new SqlSpawns(unit);

@@ -1,6 +1,7 @@
 /** The tables as SQL sees them: the rows of the `*-repository.ts` with snake_case columns and 0/1 for booleans. */
 import type { Generated } from 'kysely';
 import type { AuditRow } from '../audit-repository.ts';
+import type { BudgetHoldRow, BudgetRow } from '../budget-repository.ts';
 import type { GatewayRow } from '../lane-repository.ts';
 import type { DeviceRow, PairingRow } from '../device-repository.ts';
 import type { DeliveryRow } from '../delivery-repository.ts';
@@ -45,6 +46,8 @@ export interface Rows {
   tool_calls: ToolCallRow;
   model_calls: ModelCallRow;
   usage_days: UsageDayRow;
+  budgets: BudgetRow;
+  budget_holds: BudgetHoldRow;
   waits: WaitRow;
   exchanges: ExchangeRow;
   spawns: SpawnRow;

@@ -295,6 +295,21 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     usagePage({ type: 'root', rootKey: 'k' }),
     /INDEX usage_days_of_root \(root_key=\? AND \(session_key,day,model\)>/,
   ],
+  [
+    'budgets.get',
+    (tx) => tx.budgets.get('k'),
+    /budgets USING [A-Z ]*INDEX sqlite_autoindex_budgets_1/,
+  ],
+  [
+    'budgets.above',
+    (tx) => tx.budgets.above('k'),
+    /session_ancestors USING PRIMARY KEY \(session_key=\?\)[^]*budgets USING INDEX sqlite_autoindex_budgets_1 \(owner_key=\?\)/,
+  ],
+  [
+    'budgets.holdsOf',
+    (tx) => tx.budgets.holdsOf('r'),
+    /budget_holds USING PRIMARY KEY \(run_id=\?\)/,
+  ],
   ['lanes.hold', (tx) => tx.lanes.hold('k'), /PRIMARY KEY/],
   ['spawns.unsettledOf', (tx) => tx.spawns.unsettledOf('k'), /INDEX spawns_unsettled/],
   ['spawns.hasUnsettled', (tx) => tx.spawns.hasUnsettled('k'), /INDEX spawns_unsettled/],

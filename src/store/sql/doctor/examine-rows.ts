@@ -2,6 +2,7 @@
 import type { SqlStatement } from '../sql-steps.ts';
 import type { Check, DoctorDialect, DoctorStore, Found } from './check.ts';
 import { archiveChecks } from './archive-checks.ts';
+import { BUDGET_CHECKS } from './budget-checks.ts';
 import { followUpChecks } from './follow-up-checks.ts';
 import { jsonChecks } from './json-checks.ts';
 import { LINEAGE_CHECKS } from './lineage-checks.ts';
@@ -39,6 +40,7 @@ function checksOf(dialect: DoctorDialect): Check[] {
     ...followUpChecks(dialect),
     ...archiveChecks(dialect),
     ...USAGE_CHECKS,
+    ...BUDGET_CHECKS,
     ...LINEAGE_CHECKS,
     ...jsonChecks(dialect),
     ...dialect.ownChecks,

@@ -1,0 +1,77 @@
+/** The budgets that a session is under: its own and those of the sessions above it (A22). */
+import { type AgentSettings, findAgent } from '../../core/agents.ts';
+import { type Budget, freshBudget } from '../../core/budget.ts';
+import { type BudgetKind, type BudgetLimits, limitsOf } from '../../core/budget-limits.ts';
+import { isSubagentKey, parseKey } from '../../core/keys.ts';
+import type { Config } from '../../protocol/options/config.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
+import type { ReadTx, WriteTx } from '../../store/store.ts';
+import { giveBudget, toBudget } from './budget-rows.ts';
+
+type Place = Pick<SessionRow, 'key' | 'rootKey' | 'spawnedBy'>;
+
+/**
+ * Returns the budgets that count what a session does, that of its root first. The root's limits are what the
+ * configuration says now, so that a reload changes them at once; its row is made with the first need of it.
+ */
+export async function budgetsOver(tx: WriteTx, config: Config, place: Place): Promise<Budget[]> {
+  const { rootKey } = place;
+  const limits = rootLimits(config, rootKey);
+  if (limits === undefined) return givenBudgets(tx, place);
+  const row = await tx.budgets.get(rootKey);
+  const root =
+    row === undefined ? await giveBudget(tx, { ownerKey: rootKey, limits }) : toBudget(row);
+  return [{ ...root, limits }, ...(await givenBudgets(tx, place))];
+}
+
+/** Returns the same as far as something was counted yet, and writes nothing. */
+export async function readBudgetsOver(
+  tx: ReadTx | WriteTx,
+  config: Config,
+  place: Place,
+): Promise<Budget[]> {
+  const { rootKey } = place;
+  const limits = rootLimits(config, rootKey);
+  if (limits === undefined) return givenBudgets(tx, place);
+  const row = await tx.budgets.get(rootKey);
+  const root = row === undefined ? freshBudget(rootKey, limits) : toBudget(row);
+  return [{ ...root, limits }, ...(await givenBudgets(tx, place))];
+}
+
+/** Whether the configuration limits the tree of this root now. */
+export function hasRootBudget(config: Config, rootKey: string): boolean {
+  return rootLimits(config, rootKey) !== undefined;
+}
+
+/** Returns what to do when a limit of this budget is used up. */
+export function remedyOf(config: Config, ownerKey: string, kind: BudgetKind): string {
+  if (isSubagentKey(ownerKey)) return `its spawn gave it; spawn again with more budget.${kind}`;
+  const agent = agentOf(config, ownerKey);
+  const setting =
+    agent?.budget === undefined
+      ? `agents.defaults.budget.${kind}`
+      : `agents.list[].budget.${kind} of agent ${agent.id}`;
+  return `raise ${setting}, or reset the session`;
+}
+
+/** Budgets that spawns gave: of the session itself and of those between it and its root. */
+async function givenBudgets(tx: ReadTx | WriteTx, place: Place): Promise<Budget[]> {
+  const { key, rootKey, spawnedBy } = place;
+  if (spawnedBy === null) return [];
+  const own = await tx.budgets.get(key);
+  const above = await tx.budgets.above(key);
+  return [...above.filter((row) => row.ownerKey !== rootKey), ...(own ? [own] : [])].map(toBudget);
+}
+
+/** An empty budget of an agent is none, whatever the default one says. */
+function rootLimits(config: Config, rootKey: string): BudgetLimits | undefined {
+  const settings = agentOf(config, rootKey)?.budget ?? config.agents.defaults.budget;
+  if (settings === undefined) return undefined;
+  const limits = limitsOf(settings);
+  return Object.values(limits).every((limit) => limit === null) ? undefined : limits;
+}
+
+function agentOf(config: Config, key: string): AgentSettings | undefined {
+  const { agentId } = parseKey(key);
+  return agentId === undefined ? undefined : findAgent(config, agentId);
+}
