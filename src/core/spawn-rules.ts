@@ -23,6 +23,8 @@ export interface SpawnFacts {
   agent?: AgentSettings | undefined;
   sandboxed: { requester: boolean; child: boolean };
   attachmentsEnabled: boolean;
+  /** what is wrong with the attachments */
+  attachmentsFlaw?: string | undefined;
   /** absent without an agent */
   model?: ModelResolution | undefined;
 }
@@ -39,7 +41,7 @@ export type SpawnRuleName =
   | 'no_threads'
   | 'model'
   | 'attachments_disabled'
-  | 'no_attachments';
+  | 'attachments_invalid';
 
 interface SpawnRule {
   name: SpawnRuleName;
@@ -104,16 +106,13 @@ export const SPAWN_RULES: readonly SpawnRule[] = [
     status: 'forbidden',
     flaw: ({ args, attachmentsEnabled }) =>
       hasAttachments(args) && !attachmentsEnabled
-        ? 'attachments are closed here (tools.sessions_spawn.attachments.enabled); put the text into task'
+        ? 'attachments are closed here (tools.sessions_spawn.attachments.enabled is false); put the text into task'
         : undefined,
   },
   {
-    name: 'no_attachments',
+    name: 'attachments_invalid',
     status: 'error',
-    flaw: ({ args }) =>
-      hasAttachments(args)
-        ? 'sessions_spawn does not support attachments yet; put the text into task'
-        : undefined,
+    flaw: ({ attachmentsFlaw }) => attachmentsFlaw,
   },
 ];
 

@@ -77,6 +77,7 @@ const TEXTS: Record<SessionToolName, { description: string; parameters: Record<s
         thinking: '',
         runTimeoutSeconds: 'stop it after this; 0 = no limit',
         cleanup: 'delete = no session is left once announced',
+        attachments: 'files for its workspace: {name, content, encoding?: "base64"}',
       },
     },
     agents_list: {

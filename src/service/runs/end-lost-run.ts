@@ -37,6 +37,7 @@ export async function endLostRun(
   const input = await tx.inputs.get(runId);
   if (input?.state === 'pending') await tx.inputs.markDropped(runId);
   await tx.waits.endOfRun(runId, tx.now);
+  await tx.toolCalls.dropHeld(runId);
   const ended = { ...run, ...end };
   const merged = await endMerged(tx, ended);
   await followExchange(tx, { run: ended, isReplySkip: false });

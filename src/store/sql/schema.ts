@@ -15,6 +15,7 @@ import { search } from './migrations/0007-search.ts';
 import { usage } from './migrations/0008-usage.ts';
 import { treesInOrder } from './migrations/0009-trees-in-order.ts';
 import { devices } from './migrations/0010-devices.ts';
+import { attachments, nameStore } from './migrations/0011-attachments.ts';
 import type { SqlSteps } from './sql-steps.ts';
 
 export interface Migration {
@@ -37,6 +38,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 8, name: 'usage', statements: usage },
   { version: 9, name: 'trees-in-order', statements: treesInOrder },
   { version: 10, name: 'devices', statements: devices },
+  { version: 11, name: 'attachments', statements: attachments, fill: nameStore },
 ];
 
 /** The schema that this program works with. */

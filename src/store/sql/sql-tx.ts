@@ -1,5 +1,6 @@
 import type { JobWrites } from '../follow-up-repository.ts';
 import type { StoreSignal, WriteTx } from '../store.ts';
+import { SqlAttachments } from './attachments.ts';
 import { SqlAudit } from './audit.ts';
 import { SqlDeliveries } from './deliveries.ts';
 import { SqlDevices } from './devices.ts';
@@ -36,6 +37,7 @@ export class SqlTx implements WriteTx {
   readonly exchanges: SqlExchanges;
   readonly spawns: SqlSpawns;
   readonly deliveries: SqlDeliveries;
+  readonly attachments: SqlAttachments;
   readonly audit: SqlAudit;
   readonly devices: SqlDevices;
   readonly pairings: SqlPairings;
@@ -59,6 +61,7 @@ export class SqlTx implements WriteTx {
     this.exchanges = new SqlExchanges(unit);
     this.spawns = new SqlSpawns(unit);
     this.deliveries = new SqlDeliveries(unit);
+    this.attachments = new SqlAttachments(unit);
     this.audit = new SqlAudit(unit);
     this.devices = new SqlDevices(unit);
     this.pairings = new SqlPairings(unit);
