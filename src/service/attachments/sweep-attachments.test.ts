@@ -132,6 +132,11 @@ test('[AT10, BR-073] a link in place of the folder leads a sweep nowhere', async
   assert.deepEqual(readdirSync(elsewhere), [orphan]);
 });
 
+test('[AT10] no two stores have one name', async (t) => {
+  const [one, two] = [await createSweptWorld(t), await createSweptWorld(t)];
+  assert.notEqual(one.storeId, two.storeId);
+});
+
 test('[AT10] a workspace that is not there is no error', async (t) => {
   const world = createSessionWorld(t, { agents: { defaults: { workspace: '/nowhere/at/all' } } });
   await sweepAttachments(world.context);
