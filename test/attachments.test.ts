@@ -409,12 +409,14 @@ function replaceByLink(path: string, target: string): void {
   symlinkSync(target, path);
 }
 
-test('[AT11] attachAs is taken, has no effect, and the answer says so', async (t) => {
+test('[AT11] attachAs is kept, has no effect, and the answer says so', async (t) => {
   const world = await startWorld(t);
   const args = { task: 'SAY: x', attachments: FILES, attachAs: { mountPath: '/elsewhere' } };
   const answer = await world.tool('sessions_spawn', args);
   assert.match(String(answer['note']), /attachAs/);
   assert.ok(existsSync(join(workspaceOf(world), receiptOf(answer).relDir)));
+  const spawn = await world.store.read((tx) => tx.spawns.get(String(answer['childSessionKey'])));
+  assert.equal(spawn?.attachAsJson, '{"mountPath":"/elsewhere"}');
   const wrong = await world.tool('sessions_spawn', { ...args, attachAs: { path: 'x' } });
   assert.equal(wrong['status'], 'error');
 });

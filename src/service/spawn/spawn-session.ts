@@ -148,6 +148,7 @@ async function writeSpawn(
     archiveAfterMinutes,
     // Captured now: where people talk later does not move the announce (BR-083).
     routeJson: isChatRoute(route) ? JSON.stringify(route) : null,
+    attachAsJson: args.attachAs === undefined ? null : JSON.stringify(args.attachAs),
     state: 'running',
     createdAt: tx.now,
     settledAt: null,

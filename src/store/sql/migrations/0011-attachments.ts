@@ -16,6 +16,8 @@ export function attachments(): string[] {
     `create table store_identity (
       id text not null primary key          -- made at random
     )`,
+    // {mountPath?} as the spawn named it: kept, and without an effect
+    'alter table spawns add column attach_as_json text',
     // the arguments with what no transcript may keep; null once the call is done
     'alter table tool_calls add column held_json text',
     // toolCalls.dropHeld
