@@ -190,7 +190,12 @@ const refusals: [string, Record<string, unknown>, WorldOptions, RegExp][] = [
   ['a thread', { thread: true, mode: 'session', model: 'nope/x' }, {}, /thread: true yet/],
   ['an unknown model', { model: 'nope/x', attachments }, {}, /nope/],
   ['closed attachments', { attachments }, { config: noAttachments }, /attachments\.enabled/],
-  ['attachments', { attachments }, {}, /attachments yet/],
+  [
+    'two attachments of one name',
+    { attachments: [...attachments, ...attachments] },
+    {},
+    /same name.*no child was started/,
+  ],
 ];
 for (const [what, args, options, expected] of refusals) {
   test(`[SP3, SP10] a spawn with ${what} is refused and leaves nothing`, async (t) => {

@@ -126,7 +126,12 @@ const CASES: [SpawnRuleName, 'error' | 'forbidden', string | RegExp, Break][] = 
     /attachments\.enabled/,
     (facts) => ({ ...withArgs({ attachments: [{}] })(facts), attachmentsEnabled: false }),
   ],
-  ['no_attachments', 'error', /attachments yet/, withArgs({ attachments: [{}] })],
+  [
+    'attachments_invalid',
+    'error',
+    /maxFiles/,
+    (facts) => ({ ...facts, attachmentsFlaw: 'more files than maxFiles' }),
+  ],
 ];
 
 test('[SP10] the order of the rules is the documented one', () => {

@@ -26,6 +26,8 @@ export interface SpawnFacts {
   agent?: AgentSettings | undefined;
   sandboxed: { requester: boolean; child: boolean };
   attachmentsEnabled: boolean;
+  /** what is wrong with the attachments */
+  attachmentsFlaw?: string | undefined;
   /** absent without an agent */
   model?: ModelResolution | undefined;
   /** absent without a model */
@@ -47,7 +49,7 @@ export type SpawnRuleName =
   | 'budget_wider'
   | 'budget_unpriced'
   | 'attachments_disabled'
-  | 'no_attachments';
+  | 'attachments_invalid';
 
 interface SpawnRule {
   name: SpawnRuleName;
@@ -123,16 +125,13 @@ export const SPAWN_RULES: readonly SpawnRule[] = [
     status: 'forbidden',
     flaw: ({ args, attachmentsEnabled }) =>
       hasAttachments(args) && !attachmentsEnabled
-        ? 'attachments are closed here (tools.sessions_spawn.attachments.enabled); put the text into task'
+        ? 'attachments are closed here (tools.sessions_spawn.attachments.enabled is false); put the text into task'
         : undefined,
   },
   {
-    name: 'no_attachments',
+    name: 'attachments_invalid',
     status: 'error',
-    flaw: ({ args }) =>
-      hasAttachments(args)
-        ? 'sessions_spawn does not support attachments yet; put the text into task'
-        : undefined,
+    flaw: ({ attachmentsFlaw }) => attachmentsFlaw,
   },
 ];
 

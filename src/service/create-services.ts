@@ -5,6 +5,8 @@ import { listWindows } from './archive/list-windows.ts';
 import { maintainSessions } from './archive/maintain-sessions.ts';
 import { rearmClocks } from './archive/rearm-clocks.ts';
 import { resetSession } from './archive/reset-session.ts';
+import { removeAttachments } from './attachments/release-attachments.ts';
+import { sweepAttachments } from './attachments/sweep-attachments.ts';
 import { createActiveRuns } from './runs/active-runs.ts';
 import { acceptInbound } from './messages/accept-inbound.ts';
 import { acceptMessage } from './messages/accept-message.ts';
@@ -100,6 +102,7 @@ export function createServices(context: RunContext): ServiceHost {
       await recover(context);
       await startChannels(host);
       await rearmClocks(context);
+      await sweepAttachments(context);
       jobs.start();
       scheduler.start();
     },
@@ -190,6 +193,7 @@ function jobHandlers(host: RunServices & DeliveryContext): Readonly<Record<strin
     'advance-exchange': ({ exchangeId = '' }) => advanceExchange(host, exchangeId),
     'archive-session': ({ key = '' }) => archiveSession(host, key),
     'maintain-sessions': () => maintainSessions(host),
+    'remove-attachments': ({ folderId = '' }) => removeAttachments(host, folderId),
     'announce-spawn': ({ childKey = '' }) => announceSpawn(host, childKey),
     // a job of an earlier version names its one delivery, which then is a route of its own
     deliver: ({ routeKey, deliveryId = '' }) => deliver(host, routeKey ?? deliveryId),

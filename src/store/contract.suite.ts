@@ -1,6 +1,7 @@
 /** What every store must do. Each implementation registers this suite in a test file of its own. */
 import { describe } from 'node:test';
 import { budgetsContract } from './contract/budgets.suite.ts';
+import { attachmentsContract } from './contract/attachments.suite.ts';
 import { devicesContract } from './contract/devices.suite.ts';
 import { entriesContract } from './contract/entries.suite.ts';
 import { followUpsContract } from './contract/follow-ups.suite.ts';
@@ -27,5 +28,6 @@ export function storeContract(name: string, open: OpenHarness): void {
     budgetsContract(open);
     purgeContract(open);
     devicesContract(open);
+    attachmentsContract(open);
   });
 }

@@ -46,6 +46,8 @@ export interface SpawnRow {
   archiveAfterMinutes: number;
   /** `Route` as JSON captured at spawn, null = none */
   routeJson: string | null;
+  /** `attachAs` as JSON, null = not given; it has no effect */
+  attachAsJson: string | null;
   state: 'running' | 'announcing' | 'settled';
   createdAt: number;
   settledAt: number | null;

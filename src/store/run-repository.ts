@@ -77,7 +77,10 @@ export interface ToolCallRow {
   callIndex: number;
   callId: string;
   name: string;
+  /** the arguments as the transcript has them */
   argsJson: string;
+  /** the arguments with what no transcript may keep, until the call is done; null = `argsJson` is all of them */
+  heldJson: string | null;
   state: 'planned' | 'started' | 'finished';
   /** `ToolResultMessage` as JSON once finished */
   resultJson: string | null;
@@ -151,11 +154,12 @@ export interface ToolCallReads {
 }
 
 export interface ToolCallWrites extends ToolCallReads {
-  plan(
-    row: Pick<ToolCallRow, 'runId' | 'position' | 'callIndex' | 'callId' | 'name' | 'argsJson'>,
-  ): Promise<void>;
+  plan(row: Omit<ToolCallRow, 'state' | 'resultJson' | 'startedAt' | 'finishedAt'>): Promise<void>;
   start(call: ToolCallId, at: number): Promise<void>;
+  /** Books the result; what was held for the call is forgotten. */
   finish(call: ToolCallId, resultJson: string, at: number): Promise<void>;
+  /** Forgets what is held for calls of a run that nobody will do any more. */
+  dropHeld(runId: string): Promise<void>;
 }
 
 /** Names a call across attempts (A13). */

@@ -10,6 +10,7 @@
  */
 import type { Clock } from '../util/clock.ts';
 import type { JobHandler, JobRunner } from './jobs.ts';
+import type { AttachmentReads, AttachmentWrites } from './attachment-repository.ts';
 import type { AuditReads, AuditWrites } from './audit-repository.ts';
 import type { PurgeWrites } from './purge-repository.ts';
 import type {
@@ -130,6 +131,7 @@ export interface ReadTx {
   readonly exchanges: ExchangeReads;
   readonly spawns: SpawnReads;
   readonly deliveries: DeliveryReads;
+  readonly attachments: AttachmentReads;
   readonly audit: AuditReads;
   readonly devices: DeviceReads;
   readonly pairings: PairingReads;
@@ -153,6 +155,7 @@ export interface WriteTx {
   readonly exchanges: ExchangeWrites;
   readonly spawns: SpawnWrites;
   readonly deliveries: DeliveryWrites;
+  readonly attachments: AttachmentWrites;
   readonly audit: AuditWrites;
   readonly devices: DeviceWrites;
   readonly pairings: PairingWrites;

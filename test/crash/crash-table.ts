@@ -724,6 +724,45 @@ export const DEVICE_STEPS = [
   },
 ] as const;
 
+/** Attachments on their way in and out; killed by `attachment-kills.test.ts`. */
+export const ATTACHMENT_STEPS = [
+  {
+    unit: 'plan-tools',
+    before: 'a text without an answer',
+    after: 'a planned call, and what is held for it',
+    repairedBy: `${CLAIM}; the model is asked again, or the call is done with what is held`,
+  },
+  {
+    unit: 'accept-spawn',
+    before: 'a started call, a folder that no row names',
+    after: 'the child, and the row that names its folder',
+    repairedBy: `${CLAIM}; the call is done again: it writes another folder, or finds the child; the sweep removes what no row names`,
+  },
+  {
+    unit: 'archive-session',
+    before: 'a settled child with its folder',
+    after: 'a closed session, its folder and the job that removes it',
+    repairedBy: JOB,
+  },
+  {
+    unit: 'remove-attachments',
+    before: 'the job, whose folder is removed',
+    after: 'the row, which says so',
+    repairedBy: JOB,
+  },
+] as const;
+
+/** Calls of the file system in their order, of a spawn with two files and of the removal of these. */
+export const ATTACHMENT_FILE_STEPS = [
+  { call: 'mkdir', nth: 1, step: '.openclaw is made' },
+  { call: 'mkdir', nth: 3, step: 'the folder of the files is made, aside' },
+  { call: 'open', nth: 1, step: 'the manifest is made' },
+  { call: 'open', nth: 3, step: 'the last file is made' },
+  { call: 'rename', nth: 1, step: 'the folder is put in place' },
+  { call: 'unlink', nth: 1, step: 'the first file is removed' },
+  { call: 'rmdir', nth: 1, step: 'the folder is removed' },
+] as const;
+
 /** What is done at a start, at a stop and by an import; killed by `crash-points-upkeep.test.ts`. */
 export const UPKEEP_STEPS = [
   {

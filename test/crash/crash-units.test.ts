@@ -3,7 +3,13 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { CHAT_STEPS, CRASH_STEPS, DEVICE_STEPS, UPKEEP_STEPS } from './crash-table.ts';
+import {
+  ATTACHMENT_STEPS,
+  CHAT_STEPS,
+  CRASH_STEPS,
+  DEVICE_STEPS,
+  UPKEEP_STEPS,
+} from './crash-table.ts';
 
 const SOURCES = join(import.meta.dirname, '..', '..', 'src', 'service');
 /** what stands for the variable part of a name */
@@ -15,7 +21,9 @@ it('[RC4] every durable step is killed before and after its commit by a test', (
   const named = unitsInSources();
   assert.ok(named.size > 10, 'the units are still found');
   const tested = new Set<string>(
-    [...CRASH_STEPS, ...CHAT_STEPS, ...DEVICE_STEPS, ...UPKEEP_STEPS].map(({ unit }) => unit),
+    [...CRASH_STEPS, ...ATTACHMENT_STEPS, ...CHAT_STEPS, ...DEVICE_STEPS, ...UPKEEP_STEPS].map(
+      ({ unit }) => unit,
+    ),
   );
   assert.deepEqual(
     [...named].filter((unit) => !tested.has(unit)),

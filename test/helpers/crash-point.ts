@@ -1,4 +1,7 @@
 /** A store that ends its own process with SIGKILL just before or just after a chosen commit. */
+import { constants } from 'node:fs';
+import fs from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import type { Store } from '../../src/store/store.ts';
 
 export interface CrashPoint {
@@ -53,6 +56,33 @@ export function withCrashPoint(
 /** These are asked again and again, and answer undefined when there is nothing. */
 function isStep(unit: string, result: unknown): boolean {
   return result !== undefined || (unit !== 'claim-run' && unit !== 'delivery-sending');
+}
+
+/** Calls by which attachments come and go. */
+const FILE_CALLS = ['mkdir', 'open', 'rename', 'unlink', 'rmdir'] as const;
+
+/**
+ * Ends this process just before or just after a call of the file system that changes a folder of attachments;
+ * these are done in folders that are held open. Opening something to read it is not counted.
+ */
+export function dieAtFileStep({ unit, when, nth }: CrashPoint): void {
+  const call = FILE_CALLS.find((each) => each === unit);
+  if (call === undefined) throw new Error(`not a call of the file system: ${unit}`);
+  const original = fs[call] as (...args: unknown[]) => Promise<unknown>;
+  let seen = 0;
+  const watched = async (...args: unknown[]): Promise<unknown> => {
+    const [path, flags] = args;
+    const isStep =
+      String(path).startsWith('/proc/self/fd/') &&
+      (call !== 'open' || (Number(flags) & constants.O_CREAT) !== 0);
+    const place = isStep ? (seen += 1) : 0;
+    if (place === nth && when === 'before') die();
+    const value = await original(...args);
+    if (place === nth && when === 'after') die();
+    return value;
+  };
+  Object.assign(fs, { [call]: watched });
+  syncBuiltinESMExports();
 }
 
 function die(): never {

@@ -35,6 +35,8 @@ export interface GatewayProcessOptions {
   port?: number;
   /** `unit:before|after:n` */
   crash?: string;
+  /** `call of the file system:before|after:n` of what is done to attachments */
+  fileCrash?: string;
   /** unit whose first try is refused */
   fail?: string;
   /** address of a Postgres database; absent = SQLite in the state directory */
@@ -60,6 +62,7 @@ export function startGatewayProcess(
   const { crash, fail } = options;
   const args = ['--state-dir', options.stateDir, '--port', String(options.port ?? 0)];
   if (crash !== undefined) args.push('--crash', crash);
+  if (options.fileCrash !== undefined) args.push('--file-crash', options.fileCrash);
   if (fail !== undefined) args.push('--fail', fail);
   if (options.database !== undefined) args.push('--database', options.database);
   if (options.chat !== undefined) args.push('--chat', options.chat);

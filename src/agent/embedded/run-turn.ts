@@ -10,6 +10,7 @@ import {
 import type { Message as PiMessage } from '@earendil-works/pi-ai';
 import { anthropicMessagesApi } from '@earendil-works/pi-ai/api/anthropic-messages.lazy';
 import { openAICompletionsApi } from '@earendil-works/pi-ai/api/openai-completions.lazy';
+import { withoutAttachmentContents } from '../../core/redact-attachments.ts';
 import { toolCallsOf, type AssistantMessage } from '../../protocol/message.ts';
 import { must } from '../../util/assert.ts';
 import type { Logger } from '../../util/logger.ts';
@@ -49,7 +50,7 @@ export async function runTurn(input: TurnInput): Promise<AssistantMessage> {
       return;
     }
     const results = await host.toolCalls(message);
-    committed.push(toPiMessage(message), ...results.map(toPiMessage));
+    committed.push(toPiMessage(withoutAttachmentContents(message)), ...results.map(toPiMessage));
   };
 
   const context = toContext(turn, committed, host.closing());

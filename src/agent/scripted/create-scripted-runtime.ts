@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { withoutAttachmentContents } from '../../core/redact-attachments.ts';
 import type { AssistantMessage, Message, ToolCallBlock, Usage } from '../../protocol/message.ts';
 import { MAX_TIMER_MS, systemClock, type Clock } from '../../util/clock.ts';
 import type { AgentRuntime, Turn, TurnHost } from '../runtime.ts';
@@ -57,7 +58,7 @@ async function playTurn(turn: Turn, host: TurnHost, play: Play): Promise<Assista
     }
     const calls = toCallBlocks(action.calls, `${turn.runId}_${messages.length}`);
     const planned = reply(calls, { stopReason: 'toolUse' });
-    messages.push(planned, ...(await host.toolCalls(planned)));
+    messages.push(withoutAttachmentContents(planned), ...(await host.toolCalls(planned)));
   }
 }
 

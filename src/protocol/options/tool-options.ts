@@ -86,17 +86,17 @@ export const toolOptions = section({
     attachments: section({
       enabled: option(
         z.boolean().default(true),
-        'Whether `sessions_spawn` takes attachments. They are refused by name so far, whatever it says.',
+        'Whether `sessions_spawn` takes attachments, which are files in the workspace of the child.',
       ),
-      maxTotalBytes: later(
+      maxTotalBytes: option(
         z.int().min(0).default(5_242_880),
-        'Bytes of all attachments of one spawn.',
+        'Bytes of all attachments of one spawn, decoded.',
       ),
-      maxFiles: later(z.int().min(0).default(50), 'Attachments of one spawn.'),
-      maxFileBytes: later(z.int().min(0).default(1_048_576), 'Bytes of one attachment.'),
-      retainOnSessionKeep: later(
+      maxFiles: option(z.int().min(0).default(50), 'Attachments of one spawn.'),
+      maxFileBytes: option(z.int().min(0).default(1_048_576), 'Bytes of one attachment, decoded.'),
+      retainOnSessionKeep: option(
         z.boolean().default(false),
-        'Whether attachments of a kept child outlive its archiving.',
+        'Whether attachments of a kept child outlive its archiving; they go with its deletion.',
       ),
     }),
   }),

@@ -78,6 +78,7 @@ const TEXTS: Record<SessionToolName, { description: string; parameters: Record<s
         runTimeoutSeconds: 'stop it after this; 0 = no limit',
         budget: 'for it and all it spawns',
         cleanup: 'delete = no session is left once announced',
+        attachments: 'files for its workspace: {name, content, encoding?: "base64"}',
       },
     },
     agents_list: {

@@ -169,7 +169,11 @@ export const sessionsSpawnArgs = z.strictObject({
   mode: ruled('"run" or "session"', z.enum(['run', 'session']).exactOptional()),
   cleanup: ruled('"keep" or "delete"', z.enum(['keep', 'delete']).exactOptional()),
   sandbox: ruled('"inherit" or "require"', z.enum(['inherit', 'require']).exactOptional()),
-  attachments: ruled('a list of files', z.array(z.unknown()).exactOptional()),
+  // what is in a file is judged in its turn, by `core/attachments.ts`
+  attachments: ruled(
+    'a list of files',
+    z.array(z.unknown().meta({ type: 'object' })).exactOptional(),
+  ),
   attachAs: ruled(
     'an object {mountPath?: text}',
     z.strictObject({ mountPath: z.string().exactOptional() }).exactOptional(),
@@ -316,6 +320,16 @@ export interface SessionsSendAnswer {
   interruptedBy?: { kind: string; runId: string };
 }
 
+/** What was written of the attachments of a spawn. */
+export interface AttachmentReceipt {
+  count: number;
+  /** of all files together, decoded */
+  totalBytes: number;
+  files: { name: string; bytes: number; sha256: string }[];
+  /** folder of the files, relative to the workspace of the child */
+  relDir: string;
+}
+
 export interface SessionsSpawnAccepted {
   status: 'accepted';
   runId: string;
@@ -324,6 +338,8 @@ export interface SessionsSpawnAccepted {
   /** `provider/id` that the child runs */
   modelApplied?: string;
   thinkingApplied?: ThinkingLevel;
+  /** absent when nothing was attached, or when it was purged with the child */
+  attachments?: AttachmentReceipt;
   note?: string;
 }
 export type SessionsSpawnAnswer = SessionsSpawnAccepted | ToolRefusal;

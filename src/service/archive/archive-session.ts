@@ -2,6 +2,7 @@
 import type { ServiceContext } from '../context.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
+import { releaseAttachments } from '../attachments/release-attachments.ts';
 import { armArchiveJob, archiveJobKey } from './archive-clock.ts';
 import { appendNotes } from './append-notes.ts';
 import { openWorkOf } from './open-work.ts';
@@ -27,7 +28,7 @@ export async function archiveSession(context: ServiceContext, key: string): Prom
       await armArchiveJob(tx, { key, archiveAt: tx.now });
       return false;
     }
-    await close(tx, session);
+    await close(tx, context, session);
     return true;
   });
   if (isClosed) context.events.emit({ type: 'session_changed', sessionKey: key });
@@ -43,7 +44,7 @@ async function dueAtOf(
   return (await openWorkOf(tx, key)) === undefined ? undefined : tx.now + LOOK_AGAIN_MS;
 }
 
-async function close(tx: WriteTx, { key }: SessionRow): Promise<void> {
+async function close(tx: WriteTx, context: ServiceContext, { key }: SessionRow): Promise<void> {
   const spawn = await tx.spawns.get(key);
   const isDeleted = spawn?.cleanup === 'delete';
   await tx.sessions.update(key, {
@@ -52,5 +53,7 @@ async function close(tx: WriteTx, { key }: SessionRow): Promise<void> {
     ...(isDeleted ? { deletedAt: tx.now } : {}),
   });
   if (isDeleted) await tx.windows.markDeleted(key, tx.now);
+  const { retainOnSessionKeep } = context.config().tools.sessions_spawn.attachments;
+  if (isDeleted || !retainOnSessionKeep) await releaseAttachments(tx, key);
   tx.signal({ type: 'session', sessionKey: key });
 }

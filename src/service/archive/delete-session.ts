@@ -6,6 +6,7 @@ import type { Config } from '../../protocol/options/config.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
+import { releaseAttachments } from '../attachments/release-attachments.ts';
 import { audit } from '../audit.ts';
 import type { RunServices } from '../context.ts';
 import { finishStop, type Stopping, stopIn } from '../runs/stop-runs.ts';
@@ -111,6 +112,7 @@ async function hide(tx: WriteTx, { key, archivedAt }: SessionRow): Promise<void>
     deletedAt: tx.now,
   });
   await tx.windows.markDeleted(key, tx.now);
+  await releaseAttachments(tx, key);
   tx.signal({ type: 'session', sessionKey: key });
 }
 

@@ -75,6 +75,7 @@ async function addChild({ context, add }: SessionWorld): Promise<string> {
       announceMode: 'post',
       archiveAfterMinutes: 60,
       routeJson: null,
+      attachAsJson: null,
       state: 'settled',
       createdAt: tx.now,
       settledAt: tx.now,

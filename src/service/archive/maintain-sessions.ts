@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type MaintenancePlan, planMaintenance } from '../../core/maintenance.ts';
 import type { DueCursor } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
+import { sweepAttachments } from '../attachments/sweep-attachments.ts';
 import type { ServiceContext } from '../context.ts';
 import { removeMirror } from '../mirror/remove-mirror.ts';
 import { condemnDue, DUE_KINDS } from './condemn-due.ts';
@@ -33,6 +34,7 @@ export async function maintainSessions(context: ServiceContext): Promise<void> {
       logger.warn(due, 'old sessions would be purged with session.maintenance.mode "enforce"');
     }
   }
+  if (isDone) await sweepAttachments(context);
   await store.write('plan-maintenance', (tx) =>
     addMaintenanceJob(tx, isDone ? tx.now + PAUSE_MS[left] : tx.now),
   );

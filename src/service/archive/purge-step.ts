@@ -3,6 +3,7 @@ import { isOutcome } from '../../core/run-state.ts';
 import type { WindowRow } from '../../store/session-repository.ts';
 import type { PurgedRun, PurgeRange } from '../../store/purge-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
+import { releaseAttachments } from '../attachments/release-attachments.ts';
 
 /** Rows of one kind that one step takes. */
 const ROWS = 100;
@@ -25,7 +26,9 @@ export async function purgeStep(tx: WriteTx, sessionId: string): Promise<void> {
   if ((await tx.purge.notes(ofWindow, ROWS)) > 0) return;
   if ((await tx.purge.deliveries(range, ROWS)) > 0) return;
   await tx.purge.window(sessionId);
-  if (isLast) await purgeSession(tx, window.sessionKey);
+  if (!isLast) return;
+  await releaseAttachments(tx, window.sessionKey);
+  await purgeSession(tx, window.sessionKey);
 }
 
 async function isLastOf(tx: WriteTx, { sessionKey }: WindowRow): Promise<boolean> {

@@ -57,6 +57,7 @@ function parseRun(
     archiveAfterMinutes:
       archiveAt === undefined ? 0 : Math.max(0, Math.round((archiveAt - createdAt) / 60_000)),
     routeJson: route === undefined ? null : JSON.stringify(route),
+    attachAsJson: null,
     createdAt,
     hasEnded: numberOf(record['endedAt']) !== undefined,
   };

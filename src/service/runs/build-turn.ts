@@ -6,6 +6,7 @@ import { channelOf, isSubagentKey } from '../../core/keys.ts';
 import { type ModelRef, modelOfSession } from '../../core/models.ts';
 import { type ContextMessage, type OwnPrompt, toModelContext } from '../../core/model-context.ts';
 import {
+  attachmentsContext,
   exchangeAnnouncePrompt,
   exchangeTurnContext,
   primaryContext,
@@ -26,6 +27,8 @@ import { must } from '../../util/assert.ts';
 import type { RunOptions } from './accept-run.ts';
 import type { ClaimedRun } from './claim-run.ts';
 import type { RunContext } from '../context.ts';
+import { filesOf } from '../attachments/attach-files.ts';
+import { relDirOf } from '../attachments/attachment-folder.ts';
 import { lastWorkOf } from '../spawn/last-work.ts';
 import { type OnUnreadable, unreadableReporter } from '../unreadable-rows.ts';
 
@@ -50,7 +53,10 @@ export async function buildTurn(context: RunContext, claimed: ClaimedRun): Promi
   }
   const onUnreadable = unreadableReporter(context);
   const options = optionsOf(run, onUnreadable);
-  const messages = await context.store.read((tx) => contextMessages(tx, { run, onUnreadable }));
+  const { messages, attached } = await context.store.read(async (tx) => ({
+    messages: await contextMessages(tx, { run, onUnreadable }),
+    attached: await attachedTo(tx, { run, session }),
+  }));
   const model = modelOfSession(config, agent, options.model ?? session.model);
   const { offered, closedBy } = offeredTo(context, { config, run, session, model });
   return {
@@ -64,7 +70,11 @@ export async function buildTurn(context: RunContext, claimed: ClaimedRun): Promi
       model,
       thinking: options.thinking ?? session.thinkingLevel ?? agent.thinking,
       attempt: claimed.attempt,
-      systemPrompt: systemPromptOf({ agent, session, options }),
+      systemPrompt: systemPromptOf({
+        agent,
+        session,
+        extras: [attached, options.extraSystemPrompt],
+      }),
       messages,
       tools: [...offered.values()].map((tool) => tool.specFor?.(agent.id) ?? tool.spec),
     },
@@ -104,11 +114,11 @@ function offeredTo(
 function systemPromptOf({
   agent,
   session,
-  options,
+  extras,
 }: {
   agent: AgentSettings;
   session: SessionRow;
-  options: RunOptions;
+  extras: readonly (string | undefined)[];
 }): string {
   const prompt = buildSystemPrompt({
     agentId: agent.id,
@@ -116,9 +126,18 @@ function systemPromptOf({
     sessionKey: session.key,
     isSubagent: isSubagentKey(session.key),
   });
-  return options.extraSystemPrompt === undefined
-    ? prompt
-    : `${prompt}\n\n${options.extraSystemPrompt}`;
+  return [prompt, ...extras.filter((extra) => extra !== undefined)].join('\n\n');
+}
+
+/** Files stay in view as long as they are there; an announce turn has no tools to read them with. */
+async function attachedTo(
+  tx: ReadTx,
+  { run, session }: { run: RunRow; session: SessionRow },
+): Promise<string | undefined> {
+  if (!isSubagentKey(session.key) || run.purpose === 'spawn_announce') return undefined;
+  const row = await tx.attachments.ofChild(session.key);
+  if (row?.state !== 'kept') return undefined;
+  return attachmentsContext({ relDir: relDirOf(row.folderId), files: filesOf(row) });
 }
 
 async function contextMessages(

@@ -143,6 +143,7 @@ async function writeOutcome(
     attempts: 0,
   });
   await tx.waits.endOfRun(runId, tx.now);
+  if (state !== 'ok') await tx.toolCalls.dropHeld(runId);
   const run = must(await tx.runs.get(runId), `run ${runId} vanished`);
   const session = must(await tx.sessions.get(sessionKey), `run ${runId} has no session`);
   await tx.sessions.update(sessionKey, sessionAfter(session, { run, message, now: tx.now }));

@@ -39,6 +39,7 @@ export async function endLostRun(
   if (input?.state === 'pending') await tx.inputs.markDropped(runId);
   await tx.waits.endOfRun(runId, tx.now);
   await dropHolds(tx, runId);
+  await tx.toolCalls.dropHeld(runId);
   const ended = { ...run, ...end };
   const merged = await endMerged(tx, ended);
   await followExchange(tx, { run: ended, isReplySkip: false });

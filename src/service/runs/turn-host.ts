@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentTool, ToolOutcome } from '../../agent/runtime.ts';
 import type { BudgetHold } from '../../core/budget.ts';
+import { withoutAttachmentContents } from '../../core/redact-attachments.ts';
 import { parseStoredMessage, parseStoredObject } from '../../core/stored-message.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { AssistantMessage, ToolResultMessage, UserMessage } from '../../protocol/message.ts';
@@ -100,11 +101,13 @@ async function planToolCalls(
 ): Promise<ToolCallRow[]> {
   const { runId } = active;
   const unbooked = ledger.unbooked();
+  const stored = withoutAttachmentContents(message);
+  const kept = toolCallsOf(stored);
   const rows = await context.store.write('plan-tools', async (tx) => {
     await tx.lanes.lock(active.fence);
     const earlier = await tx.toolCalls.ofRun(runId);
     const position = earlier.reduce((max, call) => Math.max(max, call.position + 1), 0);
-    await appendMessage(tx, claimed, message);
+    await appendMessage(tx, claimed, stored);
     const rows: ToolCallRow[] = [];
     for (const [callIndex, call] of toolCallsOf(message).entries()) {
       const row = {
@@ -113,12 +116,13 @@ async function planToolCalls(
         callIndex,
         callId: call.id,
         name: call.name,
-        argsJson: JSON.stringify(call.arguments),
+        argsJson: JSON.stringify(kept[callIndex]?.arguments),
+        heldJson: kept[callIndex] === call ? null : JSON.stringify(call.arguments),
       };
       await tx.toolCalls.plan(row);
       rows.push({ ...row, state: 'planned', resultJson: null, startedAt: null, finishedAt: null });
     }
-    await bookCalls(tx, context, { caller: claimed, message, unbooked, isEnd: false });
+    await bookCalls(tx, context, { caller: claimed, message: stored, unbooked, isEnd: false });
     await tx.runs.update(runId, { attempts: 0 });
     await tx.sessions.update(claimed.run.sessionKey, { updatedAt: tx.now, systemSent: true });
     return rows;
@@ -144,14 +148,15 @@ async function performCall(
   }
   // The run is ending: what is planned stays undone.
   if (active.signal.aborted) throw new GatewayError('unavailable', `run ${active.runId} is ending`);
-  const args = parseStoredObject(call.argsJson);
-  if (args === undefined) return unreadable(context, call, 'args_json');
+  const shown = parseStoredObject(call.argsJson);
+  const args = call.heldJson === null ? shown : parseStoredObject(call.heldJson);
+  if (shown === undefined || args === undefined) return unreadable(context, call, 'args_json');
   await context.store.write('start-tool', async (tx) => {
     await tx.lanes.lock(active.fence);
     await tx.toolCalls.start(call, tx.now);
   });
   mustHoldLease(context.store);
-  context.events.emit({ ...base, type: 'tool', phase: 'start', name: call.name, args });
+  context.events.emit({ ...base, type: 'tool', phase: 'start', name: call.name, args: shown });
   const outcome =
     tool === undefined
       ? notOffered(context, played, call.name)

@@ -23,7 +23,7 @@ import type {
 } from '../../protocol/tools/session-tools.ts';
 import type { ThinkingLevel } from '../../protocol/words.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
-import type { WriteTx } from '../../store/store.ts';
+import type { ReadTx, WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import { readBudgetsOver } from '../budgets/budgets-over.ts';
 
@@ -40,11 +40,13 @@ interface SpawnRequest {
   caller: SessionCaller;
   requester: SessionRow;
   args: SessionsSpawnArgs;
+  /** what is wrong with its attachments */
+  attachmentsFlaw: string | undefined;
 }
 
 /** Returns what the spawn is to be, or the refusal; checks in the order of B7.3 and writes nothing. */
 export async function planSpawn(
-  tx: WriteTx,
+  tx: ReadTx | WriteTx,
   config: Config,
   request: SpawnRequest,
 ): Promise<SpawnPlan | Extract<SessionsSpawnAnswer, ToolRefusal>> {
@@ -64,8 +66,12 @@ export async function planSpawn(
   return { agent, model: formatModel(model), thinking, limits };
 }
 
-async function factsOf(tx: WriteTx, config: Config, request: SpawnRequest): Promise<SpawnFacts> {
-  const { caller, requester, args } = request;
+async function factsOf(
+  tx: ReadTx | WriteTx,
+  config: Config,
+  request: SpawnRequest,
+): Promise<SpawnFacts> {
+  const { caller, requester, args, attachmentsFlaw } = request;
   const { subagents } = config.agents.defaults;
   const own = findAgent(config, caller.agentId);
   const agentId = fold(args.agentId ?? caller.agentId);
@@ -96,6 +102,7 @@ async function factsOf(tx: WriteTx, config: Config, request: SpawnRequest): Prom
     // No session is: a gateway whose `sandbox.mode` says otherwise does not start.
     sandboxed: { requester: false, child: false },
     attachmentsEnabled: config.tools.sessions_spawn.attachments.enabled,
+    attachmentsFlaw,
     model,
     budget:
       agent && model?.ok === true
@@ -105,7 +112,7 @@ async function factsOf(tx: WriteTx, config: Config, request: SpawnRequest): Prom
 }
 
 async function budgetFactsOf(
-  tx: WriteTx,
+  tx: ReadTx | WriteTx,
   config: Config,
   child: Pick<SpawnRequest, 'requester' | 'args'> & { agent: AgentSettings; model: ModelRef },
 ): Promise<ChildBudgetFacts> {

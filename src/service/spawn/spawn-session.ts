@@ -1,13 +1,24 @@
 /** `sessions_spawn`: a task in a session of its own, answered at once; the result is announced later (A16, B7). */
 import { randomUUID } from 'node:crypto';
+import { workspaceOf } from '../../core/agents.ts';
+import { type ReadAttachments, readAttachments } from '../../core/attachments.ts';
 import type { SessionCaller } from '../../core/caller.ts';
 import { childTitle } from '../../core/child-title.ts';
 import { channelOf } from '../../core/keys.ts';
+import { redactAttachments } from '../../core/redact-attachments.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { SessionsSpawnAnswer, SessionsSpawnArgs } from '../../protocol/tools/session-tools.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
-import type { WriteTx } from '../../store/store.ts';
+import type { ReadTx, WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
+import {
+  type AttachedFolder,
+  attachFiles,
+  filesOf,
+  receiptOf,
+  toFilesJson,
+} from '../attachments/attach-files.ts';
+import { discardFolder, relDirOf } from '../attachments/attachment-folder.ts';
 import { acceptRun, contentHashOf, findAccepted, type IdempotencyKey } from '../runs/accept-run.ts';
 import type { RunContext, RunServices } from '../context.ts';
 import { lockCaller } from '../runs/lock-caller.ts';
@@ -16,31 +27,90 @@ import { giveBudget } from '../budgets/budget-rows.ts';
 import { newSessionRow } from '../sessions/session-rows.ts';
 import { planSpawn, type SpawnPlan } from './plan-spawn.ts';
 
-/** Checks in the order of B7.3 and writes the child in the same transaction: a refused spawn leaves nothing. */
-export function spawnSession(
+/** A spawn as it was asked for. */
+interface SpawnRequest {
+  caller: SessionCaller;
+  args: SessionsSpawnArgs;
+  idempotency: IdempotencyKey | undefined;
+  attached: ReadAttachments;
+}
+
+/**
+ * Checks in the order of B7.3 and writes the child in the same transaction: a refused spawn leaves nothing.
+ * Attachments are on the disk before that transaction, whose row names them, and only once all is checked.
+ */
+export async function spawnSession(
   services: RunServices,
   caller: SessionCaller,
   args: SessionsSpawnArgs,
 ): Promise<SessionsSpawnAnswer> {
-  return services.store.write('accept-spawn', async (tx) => {
-    await lockCaller(tx, services, caller);
-    const requester = await tx.sessions.get(caller.sessionKey);
-    if (requester === undefined) {
-      return { status: 'error', error: `session ${caller.sessionKey} not found` };
-    }
-    const idempotency = keyOf(caller, args);
-    const earlier = await findAccepted(tx, idempotency);
-    if (earlier === 'conflict') {
-      return {
-        status: 'error',
-        error: 'this idempotencyKey was used for another task; use a new key',
-      };
-    }
-    if (earlier !== undefined) return earlierAnswer(tx, args, earlier.inputId);
-    const plan = await planSpawn(tx, services.config(), { caller, requester, args });
-    if ('status' in plan) return plan;
-    return writeSpawn(tx, services, { caller, requester, args, plan, idempotency });
+  const limits = services.config().tools.sessions_spawn.attachments;
+  const given = limits.enabled ? args.attachments : undefined;
+  const request: SpawnRequest = {
+    caller,
+    args,
+    idempotency: keyOf(caller, args),
+    attached: readAttachments(given, limits),
+  };
+  const { attached } = request;
+  if (!attached.ok || attached.files.length === 0) return acceptSpawn(services, request);
+  const judged = await services.store.read((tx) => judge(tx, services.config(), request));
+  if ('status' in judged) return judged;
+  const { agent } = judged.plan;
+  const place = { agentId: agent.id, stateDir: services.stateDir };
+  const workspace = workspaceOf(services.config(), place);
+  const folder = await attachFiles(services, {
+    workspace,
+    agentId: agent.id,
+    files: attached.files,
   });
+  if (typeof folder === 'string') return { status: 'error', error: folder };
+  // A commit that fails may have been done all the same: then the folder is left to the sweep.
+  const answer = await acceptSpawn(services, request, folder);
+  if (!isOf(answer, folder)) await discardFolder(workspace, folder.folderId);
+  return answer;
+}
+
+function acceptSpawn(
+  services: RunServices,
+  request: SpawnRequest,
+  folder?: AttachedFolder,
+): Promise<SessionsSpawnAnswer> {
+  return services.store.write('accept-spawn', async (tx) => {
+    await lockCaller(tx, services, request.caller);
+    const judged = await judge(tx, services.config(), request);
+    return 'status' in judged
+      ? judged
+      : writeSpawn(tx, services, { ...request, ...judged, folder });
+  });
+}
+
+/** Returns what the spawn is to be; or its answer, when it is refused or was accepted before. */
+async function judge(
+  tx: ReadTx | WriteTx,
+  config: Config,
+  { caller, args, idempotency, attached }: SpawnRequest,
+): Promise<{ requester: SessionRow; plan: SpawnPlan } | SessionsSpawnAnswer> {
+  const requester = await tx.sessions.get(caller.sessionKey);
+  if (requester === undefined) {
+    return { status: 'error', error: `session ${caller.sessionKey} not found` };
+  }
+  const earlier = await findAccepted(tx, idempotency);
+  if (earlier === 'conflict') {
+    return {
+      status: 'error',
+      error: 'this idempotencyKey was used for another task; use a new key',
+    };
+  }
+  if (earlier !== undefined) return earlierAnswer(tx, args, earlier.inputId);
+  const attachmentsFlaw = attached.ok ? undefined : attached.error;
+  const plan = await planSpawn(tx, config, { caller, requester, args, attachmentsFlaw });
+  return 'status' in plan ? plan : { requester, plan };
+}
+
+/** Another spawn under the same key may have been first. */
+function isOf(answer: SessionsSpawnAnswer, { folderId }: AttachedFolder): boolean {
+  return 'attachments' in answer && answer.attachments?.relDir === relDirOf(folderId);
 }
 
 async function writeSpawn(
@@ -52,12 +122,11 @@ async function writeSpawn(
     args,
     plan,
     idempotency,
-  }: {
-    caller: SessionCaller;
+    folder,
+  }: SpawnRequest & {
     requester: SessionRow;
-    args: SessionsSpawnArgs;
     plan: SpawnPlan;
-    idempotency: IdempotencyKey | undefined;
+    folder: AttachedFolder | undefined;
   },
 ): Promise<SessionsSpawnAnswer> {
   const config = context.config();
@@ -83,10 +152,21 @@ async function writeSpawn(
     archiveAfterMinutes,
     // Captured now: where people talk later does not move the announce (BR-083).
     routeJson: isChatRoute(route) ? JSON.stringify(route) : null,
+    attachAsJson: args.attachAs === undefined ? null : JSON.stringify(args.attachAs),
     state: 'running',
     createdAt: tx.now,
     settledAt: null,
   });
+  if (folder !== undefined) {
+    await tx.attachments.insert({
+      folderId: folder.folderId,
+      childKey,
+      agentId: plan.agent.id,
+      filesJson: toFilesJson(folder.files),
+      state: 'kept',
+      createdAt: tx.now,
+    });
+  }
   const channel = channelOf(requester);
   await acceptRun(tx, {
     runId,
@@ -111,7 +191,7 @@ async function writeSpawn(
     timeoutMs: (args.runTimeoutSeconds ?? runTimeoutSeconds) * 1000,
   });
   tx.signal({ type: 'session', sessionKey: childKey });
-  return answerFor(args, { runId, childKey, plan });
+  return answerFor(args, { runId, childKey, plan, folder });
 }
 
 function childRow(
@@ -149,17 +229,19 @@ function childRow(
 }
 
 async function earlierAnswer(
-  tx: WriteTx,
+  tx: ReadTx | WriteTx,
   args: SessionsSpawnArgs,
   runId: string,
 ): Promise<SessionsSpawnAnswer> {
   const run = must(await tx.runs.get(runId), `accepted run ${runId} has no row`);
   // The key outlives the child: of one that was purged the run is left, and names it (A13).
   const child = await tx.sessions.get(run.sessionKey);
+  const row = await tx.attachments.ofChild(run.sessionKey);
   return answerFor(args, {
     runId,
     childKey: run.sessionKey,
     plan: child && { model: child.model ?? '', thinking: child.thinkingLevel ?? 'off' },
+    folder: row && { folderId: row.folderId, files: filesOf(row) },
   });
 }
 
@@ -169,7 +251,13 @@ function answerFor(
     runId,
     childKey,
     plan,
-  }: { runId: string; childKey: string; plan: Pick<SpawnPlan, 'model' | 'thinking'> | undefined },
+    folder,
+  }: {
+    runId: string;
+    childKey: string;
+    plan: Pick<SpawnPlan, 'model' | 'thinking'> | undefined;
+    folder: AttachedFolder | undefined;
+  },
 ): SessionsSpawnAnswer {
   return {
     status: 'accepted',
@@ -177,6 +265,7 @@ function answerFor(
     childSessionKey: childKey,
     mode: 'run',
     ...(plan === undefined ? {} : { modelApplied: plan.model, thinkingApplied: plan.thinking }),
+    ...(folder === undefined ? {} : { attachments: receiptOf(folder.folderId, folder.files) }),
     ...(args.attachAs === undefined ? {} : { note: 'attachAs is reserved and has no effect' }),
   };
 }
@@ -187,10 +276,13 @@ function keyOf(caller: SessionCaller, args: SessionsSpawnArgs): IdempotencyKey |
       ? caller.idempotencyKey
       : `${caller.run.runId}:${caller.run.position}:${caller.run.callIndex}`;
   if (key === undefined) return undefined;
-  const { idempotencyKey: _, ...content } = args;
+  const { idempotencyKey: _, attachments, ...content } = args;
   return {
     scope: `${caller.sessionKey} sessions_spawn`,
     key,
-    contentHash: contentHashOf(content),
+    contentHash: contentHashOf({
+      ...content,
+      ...(attachments === undefined ? {} : { attachments: redactAttachments(attachments) }),
+    }),
   };
 }

@@ -148,6 +148,7 @@ export function purgeContract(open: OpenHarness): void {
               callId: 'c',
               name: 'read',
               argsJson: '{}',
+              heldJson: null,
             };
             await tx.toolCalls.plan(call);
           }

@@ -228,7 +228,7 @@ export function runsContract(open: OpenHarness): void {
 
   describe('tool calls', () => {
     const call = { runId: 'r', position: 0, callIndex: 1 };
-    const plan = { ...call, callId: 'c1', name: 'exec', argsJson: '{"a":1}' };
+    const plan = { ...call, callId: 'c1', name: 'exec', argsJson: '{"a":1}', heldJson: null };
 
     it('go from planned to started to finished', () =>
       withStore(open, async ({ store }) => {

@@ -197,6 +197,7 @@ export function spawn(childKey: string, given: Partial<SpawnRow> = {}): SpawnRow
     announceMode: 'post',
     archiveAfterMinutes: 60,
     routeJson: null,
+    attachAsJson: null,
     state: 'running',
     createdAt: 1000,
     settledAt: null,

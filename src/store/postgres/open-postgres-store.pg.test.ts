@@ -61,11 +61,11 @@ storeContract('Postgres', async () => {
   return { store: clocked, clock, close: () => Promise.resolve() };
 });
 
-/** All tables but the one that says what version they have, and the gateways: one is alive. */
+/** All tables but those that say what version they have and whose they are, and the gateways: one is alive. */
 async function empty(): Promise<void> {
   const tables = await admin.query<{ tablename: string }>(
     `select tablename from pg_tables where schemaname = $1
-      and tablename not in ('schema_version', 'gateways', 'time')`,
+      and tablename not in ('schema_version', 'store_identity', 'gateways', 'time')`,
     [CLOCK],
   );
   const names = tables.rows.map(({ tablename }) => `${CLOCK}."${tablename}"`).join(', ');

@@ -57,6 +57,9 @@ const FILL = [
     from generate_series(1, ${ROWS}) n`,
   `insert into tool_calls (run_id, position, call_index, call_id, name, args_json, state)
     select 'run ' || n / 4, n % 4, 0, 'call', 'read', '{}', 'finished' from generate_series(1, ${ROWS}) n`,
+  `update tool_calls set held_json = '{}' where run_id like '%77'`,
+  `insert into attachments (folder_id, child_key, agent_id, files_json, state, created_at)
+    select 'folder ' || n, 'key ' || n, 'agent', '{}', 'kept', n from generate_series(1, ${ROWS}) n`,
   `insert into waits (wait_id, waiter_run_id, waiter_key, target_run_id, target_key, deadline_at, state, created_at)
     select 'wait ' || n, 'run ' || n, 'key ' || n % 100, 'run ' || n, 'key ' || n % 90, n, 'done', n
     from generate_series(1, ${ROWS}) n`,
@@ -379,6 +382,13 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ],
   ['devices.oldestRevoked', (tx) => tx.devices.oldestRevoked(), /using devices_revoked on/],
   ['pairings.open', (tx) => tx.pairings.open(900, 9), /using pairings_expiry on/],
+  ['toolCalls.dropHeld', (tx) => tx.toolCalls.dropHeld('run 9'), /using tool_calls_held/],
+  ['attachments.get', (tx) => tx.attachments.get('folder 9'), /using attachments_pkey/],
+  [
+    'attachments.ofChild',
+    (tx) => tx.attachments.ofChild('key 9'),
+    /using attachments_child_key_key/,
+  ],
   ['pairings.ofDevice', (tx) => tx.pairings.ofDevice('device 9'), /using pairings_device_id_key/],
   ['deliveries.byState', (tx) => tx.deliveries.byState('queued', 9), /using deliveries_state on/],
 ];

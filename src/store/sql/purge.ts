@@ -201,6 +201,11 @@ const SPAWN = defineQuery((db, p: { key: string }) =>
   db.deleteFrom('spawns').where('child_key', '=', p.key),
 );
 
+/** One that is still in the workspace keeps its row, until the job that removes it has done so. */
+const ATTACHMENTS = defineQuery((db, p: { key: string }) =>
+  db.deleteFrom('attachments').where('child_key', '=', p.key).where('state', '=', sql.lit('gone')),
+);
+
 const LANE = defineQuery((db, p: { key: string }) =>
   db.deleteFrom('lanes').where('session_key', '=', p.key),
 );
@@ -285,7 +290,7 @@ export class SqlPurge implements PurgeWrites {
   }
 
   async session(key: string): Promise<void> {
-    for (const query of [SPAWN, LANE, ANCESTORS, BUDGET, SESSION]) {
+    for (const query of [SPAWN, ATTACHMENTS, LANE, ANCESTORS, BUDGET, SESSION]) {
       await this.#unit.change(query, { key });
     }
   }

@@ -17,6 +17,7 @@ import { treesInOrder } from './migrations/0009-trees-in-order.ts';
 import { devices } from './migrations/0010-devices.ts';
 import { childrenOfWindows } from './migrations/0011-children-of-windows.ts';
 import { budgets } from './migrations/0012-budgets.ts';
+import { attachments, nameStore } from './migrations/0013-attachments.ts';
 import type { SqlSteps } from './sql-steps.ts';
 
 export interface Migration {
@@ -41,6 +42,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 10, name: 'devices', statements: devices },
   { version: 11, name: 'children-of-windows', statements: childrenOfWindows },
   { version: 12, name: 'budgets', statements: budgets },
+  { version: 13, name: 'attachments', statements: attachments, fill: nameStore },
 ];
 
 /** The schema that this program works with. */

@@ -1,5 +1,6 @@
 import type { JobWrites } from '../follow-up-repository.ts';
 import type { StoreSignal, WriteTx } from '../store.ts';
+import { SqlAttachments } from './attachments.ts';
 import { SqlAudit } from './audit.ts';
 import { SqlBudgets } from './budgets.ts';
 import { SqlDeliveries } from './deliveries.ts';
@@ -38,6 +39,7 @@ export class SqlTx implements WriteTx {
   readonly exchanges: SqlExchanges;
   readonly spawns: SqlSpawns;
   readonly deliveries: SqlDeliveries;
+  readonly attachments: SqlAttachments;
   readonly audit: SqlAudit;
   readonly devices: SqlDevices;
   readonly pairings: SqlPairings;
@@ -62,6 +64,7 @@ export class SqlTx implements WriteTx {
     this.exchanges = new SqlExchanges(unit);
     this.spawns = new SqlSpawns(unit);
     this.deliveries = new SqlDeliveries(unit);
+    this.attachments = new SqlAttachments(unit);
     this.audit = new SqlAudit(unit);
     this.devices = new SqlDevices(unit);
     this.pairings = new SqlPairings(unit);

@@ -1,5 +1,6 @@
 /** The tables as SQL sees them: the rows of the `*-repository.ts` with snake_case columns and 0/1 for booleans. */
 import type { Generated } from 'kysely';
+import type { AttachmentRow, StoreIdentityRow } from '../attachment-repository.ts';
 import type { AuditRow } from '../audit-repository.ts';
 import type { BudgetHoldRow, BudgetRow } from '../budget-repository.ts';
 import type { GatewayRow } from '../lane-repository.ts';
@@ -52,6 +53,8 @@ export interface Rows {
   exchanges: ExchangeRow;
   spawns: SpawnRow;
   deliveries: DeliveryRow;
+  attachments: AttachmentRow;
+  store_identity: StoreIdentityRow;
   audit: AuditRow;
   devices: DeviceRow;
   pairings: PairingRow;

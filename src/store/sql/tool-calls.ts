@@ -25,10 +25,18 @@ const START = defineQuery((db, p: ToolCallId & { at: number }) =>
 const FINISH = defineQuery((db, p: ToolCallId & { resultJson: string; at: number }) =>
   db
     .updateTable('tool_calls')
-    .set({ state: 'finished', result_json: p.resultJson, finished_at: p.at })
+    .set({ state: 'finished', result_json: p.resultJson, held_json: null, finished_at: p.at })
     .where('run_id', '=', p.runId)
     .where('position', '=', p.position)
     .where('call_index', '=', p.callIndex),
+);
+
+const DROP_HELD = defineQuery((db, p: { runId: string }) =>
+  db
+    .updateTable('tool_calls')
+    .set({ held_json: null })
+    .where('run_id', '=', p.runId)
+    .where('held_json', 'is not', null),
 );
 
 export class SqlToolCalls implements ToolCallWrites {
@@ -41,9 +49,7 @@ export class SqlToolCalls implements ToolCallWrites {
     return this.#unit.all(OF_RUN, { runId });
   }
 
-  plan(
-    row: Pick<ToolCallRow, 'runId' | 'position' | 'callIndex' | 'callId' | 'name' | 'argsJson'>,
-  ): Promise<void> {
+  plan(row: Parameters<ToolCallWrites['plan']>[0]): Promise<void> {
     return this.#unit.insert('tool_calls', {
       ...row,
       state: 'planned',
@@ -59,6 +65,10 @@ export class SqlToolCalls implements ToolCallWrites {
 
   async finish(call: ToolCallId, resultJson: string, at: number): Promise<void> {
     mustExist(call, await this.#unit.change(FINISH, { ...call, resultJson, at }));
+  }
+
+  async dropHeld(runId: string): Promise<void> {
+    await this.#unit.change(DROP_HELD, { runId });
   }
 }
 

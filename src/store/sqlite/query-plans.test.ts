@@ -258,6 +258,17 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ['runs.mergedInto', (tx) => tx.runs.mergedInto('r'), /INDEX runs_merged \(merged_into=\?\)/],
   ['lanes.freeOrphans', (tx) => tx.lanes.freeOrphans('boot'), /INDEX lanes_owner/],
   ['lanes.states', (tx) => tx.lanes.states(['a', 'b']), /PRIMARY KEY/],
+  ['toolCalls.dropHeld', (tx) => tx.toolCalls.dropHeld('r'), /INDEX tool_calls_held \(run_id=\?\)/],
+  [
+    'attachments.get',
+    (tx) => tx.attachments.get('f'),
+    /sqlite_autoindex_attachments_1 \(folder_id=\?\)/,
+  ],
+  [
+    'attachments.ofChild',
+    (tx) => tx.attachments.ofChild('k'),
+    /sqlite_autoindex_attachments_2 \(child_key=\?\)/,
+  ],
   ['toolCalls.ofRun', (tx) => tx.toolCalls.ofRun('r'), /sqlite_autoindex_tool_calls_1/],
   ['waits.openOfLane', (tx) => tx.waits.openOfLane('k'), /INDEX waits_open_of_lane/],
   ['waits.endOfRun', (tx) => tx.waits.endOfRun('r', 1), /INDEX waits_open_of_run/],
