@@ -2,9 +2,11 @@
  * The order in which a spawn is judged (B7.3), as one table: the first rule that a spawn breaks answers.
  * The arguments' shape (step 1) is judged before, by `parseToolArgs`; after the last rule the child starts.
  */
-import type { SessionsSpawnArgs, ToolRefusal } from '../protocol/tools/session-tools.ts';
+import type { SessionsSpawnArgs } from '../protocol/tools/session-tools.ts';
+import { decideSpawn } from './access.ts';
 import type { AgentSettings, SpawnTargets } from './agents.ts';
 import type { ModelResolution } from './models.ts';
+import type { Refusal } from './refusals.ts';
 
 /** All that a spawn is judged by. */
 export interface SpawnFacts {
@@ -43,7 +45,7 @@ export type SpawnRuleName =
 
 interface SpawnRule {
   name: SpawnRuleName;
-  status: ToolRefusal['status'];
+  status: Refusal['status'];
   /** returns what is wrong and what to do, undefined = nothing */
   flaw(facts: SpawnFacts): string | undefined;
 }
@@ -120,7 +122,7 @@ export const SPAWN_RULES: readonly SpawnRule[] = [
 /** Returns the first rule that a spawn breaks, with the answer; undefined = it may start. */
 export function spawnRefusal(
   facts: SpawnFacts,
-): { rule: SpawnRuleName; refusal: ToolRefusal } | undefined {
+): { rule: SpawnRuleName; refusal: Pick<Refusal, 'status' | 'error'> } | undefined {
   for (const { name, status, flaw } of SPAWN_RULES) {
     const error = flaw(facts);
     if (error !== undefined) return { rule: name, refusal: { status, error } };
@@ -140,9 +142,10 @@ function tooManyChildren({ activeChildren, limits }: SpawnFacts): string | undef
   return `${activeChildren} sub-agents of this session are active, agents.defaults.subagents.maxChildrenPerAgent is ${limits.maxChildrenPerAgent}; wait for one to end`;
 }
 
-function notAllowed({ agent, agentId, requester, targets }: SpawnFacts): string | undefined {
-  if (agent !== undefined) return undefined;
-  return `agent ${agentId} may not be spawned from here (agents.list[].subagents.allowAgents of ${requester.agentId}); allowed: ${targets.ids.join(', ') || 'none'}`;
+function notAllowed({ agentId, requester, targets }: SpawnFacts): string | undefined {
+  const callerAgentId = requester.agentId;
+  const decision = decideSpawn({ callerAgentId, agentId, spawnAgentIds: targets.ids });
+  return decision.allowed ? undefined : decision.text;
 }
 
 function hasAttachments({ attachments }: SessionsSpawnArgs): boolean {

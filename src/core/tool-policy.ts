@@ -5,6 +5,7 @@
 import type { Config } from '../protocol/options/config.ts';
 import type { ToolProfile } from '../protocol/options/tool-options.ts';
 import { findAgent } from './agents.ts';
+import type { Refusal } from './refusals.ts';
 
 /** The tools that an agent is offered when nothing names others; `*` in every allow list (A2). */
 export const DEFAULT_TOOLS: readonly string[] = [
@@ -145,4 +146,13 @@ function fits(pattern: string, text: string): boolean {
 
 function isDefaultTool(name: string): boolean {
   return DEFAULT_TOOLS.includes(name.toLowerCase());
+}
+
+/** Returns the refusal of a tool that the policy closes; `whom` says to which session and when. */
+export function closedToolRefusal(tool: string, whom: string): Refusal {
+  return {
+    status: 'forbidden',
+    error: `tool policy does not offer ${tool} ${whom} (tools.allow, tools.deny, tools.subagents.tools)`,
+    rule: 'tool_closed',
+  };
 }

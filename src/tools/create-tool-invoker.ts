@@ -1,9 +1,8 @@
 import type { SessionCaller } from '../core/caller.ts';
-import { isSubagentKey } from '../core/keys.ts';
-import { offeredTools } from '../core/tool-policy.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import type { Config } from '../protocol/options/config.ts';
 import { SESSION_TOOL_NAMES } from '../protocol/tools/session-tools.ts';
+import { closedTool } from '../service/sessions/closed-tool.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../util/logger.ts';
 import { nearestName } from '../util/nearest-name.ts';
@@ -32,32 +31,16 @@ export function createToolInvoker(
   options: ToolInvokerOptions,
 ): (invocation: ToolInvocation) => Promise<object> {
   return async ({ caller, tool, args }) => {
-    const offered = await offeredTo(options, caller);
     const name = SESSION_TOOL_NAMES.find((known) => known === tool);
     if (name === undefined) {
       const nearest = nearestName(tool, SESSION_TOOL_NAMES);
       throw unavailable(`unknown tool "${briefly(tool)}", nearest: "${nearest}"`);
     }
-    if (!offered.includes(name))
-      throw unavailable(
-        `tool policy does not offer ${name} to session ${caller.sessionKey} (tools.allow, tools.deny, tools.subagents.tools)`,
-      );
+    const { store, config } = options;
+    const closed = await store.read((tx) => closedTool(tx, config(), { caller, tool: name }));
+    if (closed !== undefined) throw unavailable(closed.error);
     return callSessionTool(options, { tool: name, args, caller });
   };
-}
-
-async function offeredTo(
-  { store, config }: ToolInvokerOptions,
-  { sessionKey, agentId }: SessionCaller,
-): Promise<string[]> {
-  const session = await store.read((tx) => tx.sessions.get(sessionKey));
-  return offeredTools({
-    config: config(),
-    agentId,
-    isSubagent: isSubagentKey(sessionKey),
-    spawnDepth: session?.spawnDepth ?? 0,
-    available: SESSION_TOOL_NAMES,
-  });
 }
 
 function unavailable(text: string): GatewayError {

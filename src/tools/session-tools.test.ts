@@ -6,6 +6,7 @@ import type { SessionWorld } from '../../test/helpers/session-world.ts';
 import type { ToolContext } from '../agent/runtime.ts';
 import { spawnTargets } from '../core/agents.ts';
 import type { SessionCaller } from '../core/caller.ts';
+import { toldOf } from '../core/refusals.ts';
 import { DEFAULT_TOOLS, offeredTools } from '../core/tool-policy.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { SESSION_TOOL_NAMES } from '../protocol/tools/session-tools.ts';
@@ -45,7 +46,7 @@ function servicesOf(world: SessionWorld, calls: SessionCaller[] = []): SessionTo
     },
     spawnSession: (caller) => {
       calls.push(caller);
-      return Promise.resolve({ status: 'forbidden', error: 'no' });
+      return Promise.resolve(toldOf({ status: 'forbidden', error: 'no', rule: 'depth' }));
     },
   };
 }

@@ -3,6 +3,7 @@ import { decideAccess, refusalText, wouldShowPlace } from '../../core/access.ts'
 import type { AccessDecision, AccessVerb } from '../../core/access.ts';
 import type { SessionCaller } from '../../core/caller.ts';
 import { displayKey } from '../../core/keys.ts';
+import type { GrantRule, Refusal } from '../../core/refusals.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { ReadTx } from '../../store/store.ts';
 import { keySettings, reachOf } from './key-settings.ts';
@@ -24,10 +25,10 @@ export interface ResolvedTarget extends FoundSession {
   isDescendant: boolean;
   /** the key as this caller's tools show it */
   shownKey: string;
+  /** what lets the caller through */
+  grantedBy: GrantRule;
 }
-export type TargetResolution =
-  | ResolvedTarget
-  | { ok: false; status: 'error' | 'forbidden'; error: string };
+export type TargetResolution = ResolvedTarget | ({ ok: false } & Refusal);
 
 export interface TargetQuery {
   config: Config;
@@ -47,16 +48,19 @@ const LABEL_CANDIDATES = 500;
 export async function resolveTarget(tx: ReadTx, query: TargetQuery): Promise<TargetResolution> {
   if ('label' in query.address) return resolveLabel(tx, query, query.address);
   const found = await lookUp(tx, query, query.address);
-  if (found.type === 'malformed') return { ok: false, status: 'error', error: found.error };
+  if (found.type === 'malformed') {
+    return { ok: false, status: 'error', error: found.error, rule: 'malformed' };
+  }
   if (found.type === 'missing') return missingTarget(query, found);
   const target = await toTarget(tx, query, found);
   const decision = decide(query, target);
   if (!decision.allowed) {
     const { rule, text: error } = decision;
-    if (rule !== 'archived') return { ok: false, status: 'forbidden', error };
-    return { ok: false, status: 'error', error: `session ${target.shownKey} ${error}` };
+    if (rule !== 'archived') return { ok: false, status: 'forbidden', error, rule };
+    return { ok: false, status: 'error', error: `session ${target.shownKey} ${error}`, rule };
   }
-  return query.verb === 'send' ? sendable(target) : target;
+  const granted = { ...target, grantedBy: decision.rule };
+  return query.verb === 'send' ? sendable(granted) : granted;
 }
 
 function lookUp(
@@ -85,7 +89,8 @@ async function resolveLabel(
     const { key, sessionId } = session;
     const found = { type: 'session', key, agentId: session.agentId, session, sessionId } as const;
     const target = await toTarget(tx, query, found);
-    if (decide(query, target).allowed) visible.push(target);
+    const decision = decide(query, target);
+    if (decision.allowed) visible.push({ ...target, grantedBy: decision.rule });
   }
   const [only, second] = visible;
   if (only === undefined) {
@@ -97,6 +102,7 @@ async function resolveLabel(
     ok: false,
     status: 'error',
     error: `label "${briefly(label)}" is ambiguous: ${visible.length} sessions have it; pass one of their keys as sessionKey: ${keys.join(', ')}`,
+    rule: 'ambiguous_label',
   };
 }
 
@@ -104,7 +110,7 @@ async function toTarget(
   tx: ReadTx,
   { config, caller }: TargetQuery,
   found: FoundSession,
-): Promise<ResolvedTarget> {
+): Promise<Omit<ResolvedTarget, 'grantedBy'>> {
   const isSelf = found.key === caller.sessionKey;
   const isDescendant =
     !isSelf &&
@@ -115,7 +121,7 @@ async function toTarget(
   return { ok: true, ...found, isSelf, isDescendant, shownKey };
 }
 
-function decide(query: TargetQuery, target: ResolvedTarget): AccessDecision {
+function decide(query: TargetQuery, target: Omit<ResolvedTarget, 'grantedBy'>): AccessDecision {
   const { config, caller, verb } = query;
   return decideAccess({
     caller: { key: caller.sessionKey, agentId: caller.agentId },
@@ -138,8 +144,13 @@ export function missingTarget(
     agentIds: keySettings(config).agentIds,
   });
   return isShown
-    ? { ok: false, status: 'error', error: `${what} not found; see sessions_list` }
-    : { ok: false, status: 'forbidden', error: refusalText(level) };
+    ? {
+        ok: false,
+        status: 'error',
+        error: `${what} not found; see sessions_list`,
+        rule: 'not_found',
+      }
+    : { ok: false, status: 'forbidden', error: refusalText(level), rule: 'not_found' };
 }
 
 function sendable(target: ResolvedTarget): TargetResolution {
@@ -150,5 +161,6 @@ function sendable(target: ResolvedTarget): TargetResolution {
     ok: false,
     status: 'error',
     error: `sessionId ${sessionId} is from before a reset of ${shownKey}; its current sessionId is ${session.sessionId}`,
+    rule: 'old_transcript',
   };
 }

@@ -4,16 +4,13 @@ import type { SessionCaller } from '../../core/caller.ts';
 import { isSubagentKey, normaliseAgentId } from '../../core/keys.ts';
 import { loopRefusal } from '../../core/loops.ts';
 import { formatModel, modelForSpawn, modelOfSession, thinkingForSpawn } from '../../core/models.ts';
+import type { Refusal } from '../../core/refusals.ts';
 import { type SpawnFacts, spawnRefusal } from '../../core/spawn-rules.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import type {
-  SessionsSpawnAnswer,
-  SessionsSpawnArgs,
-  ToolRefusal,
-} from '../../protocol/tools/session-tools.ts';
+import type { SessionsSpawnArgs } from '../../protocol/tools/session-tools.ts';
 import type { ThinkingLevel } from '../../protocol/words.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
-import type { WriteTx } from '../../store/store.ts';
+import type { ReadTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 
 /** What a spawn was checked to be; nothing of it is written yet. */
@@ -31,13 +28,13 @@ interface SpawnRequest {
 
 /** Returns what the spawn is to be, or the refusal; checks in the order of B7.3 and writes nothing. */
 export async function planSpawn(
-  tx: WriteTx,
+  tx: ReadTx,
   config: Config,
   request: SpawnRequest,
-): Promise<SpawnPlan | Extract<SessionsSpawnAnswer, ToolRefusal>> {
+): Promise<SpawnPlan | Refusal> {
   const facts = await factsOf(tx, config, request);
   const refused = spawnRefusal(facts);
-  if (refused !== undefined) return refused.refusal;
+  if (refused !== undefined) return { ...refused.refusal, rule: refused.rule };
   const { requester, args } = request;
   const agent = must(facts.agent, 'a spawn without an agent was not refused');
   const own = findAgent(config, request.caller.agentId);
@@ -50,7 +47,7 @@ export async function planSpawn(
   return { agent, model: formatModel(model), thinking };
 }
 
-async function factsOf(tx: WriteTx, config: Config, request: SpawnRequest): Promise<SpawnFacts> {
+async function factsOf(tx: ReadTx, config: Config, request: SpawnRequest): Promise<SpawnFacts> {
   const { caller, requester, args } = request;
   const { subagents } = config.agents.defaults;
   const own = findAgent(config, caller.agentId);
@@ -88,11 +85,21 @@ async function factsOf(tx: WriteTx, config: Config, request: SpawnRequest): Prom
 function loopOf(config: Config, { caller, requester }: SpawnRequest): string | undefined {
   if (caller.run === undefined) return undefined;
   const { rootRunId, hops } = caller.run;
-  return loopRefusal(
+  const loop = loopRefusal(
     { from: requester.key, to: 'a sub-agent', rootRunId },
     {
       limits: config.session.agentToAgent,
       counts: { hops: hops + 1, edgeRepeats: 0, messages: 0 },
     },
   );
+  return loop?.text;
+}
+
+/** Returns what a session is told that has no row yet, and so can be nobody's parent. */
+export function missingRequester({ sessionKey }: SessionCaller): Refusal {
+  return {
+    status: 'error',
+    error: `session ${sessionKey} not found`,
+    rule: 'caller_missing',
+  };
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { SessionCaller } from '../../core/caller.ts';
 import { childTitle } from '../../core/child-title.ts';
 import { channelOf } from '../../core/keys.ts';
+import { faultOf, toldOf } from '../../core/refusals.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { SessionsSpawnAnswer, SessionsSpawnArgs } from '../../protocol/tools/session-tools.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
@@ -13,7 +14,7 @@ import type { RunContext, RunServices } from '../context.ts';
 import { lockCaller } from '../runs/lock-caller.ts';
 import { isChatRoute, routeOf } from '../delivery/outbox.ts';
 import { newSessionRow } from '../sessions/session-rows.ts';
-import { planSpawn, type SpawnPlan } from './plan-spawn.ts';
+import { missingRequester, planSpawn, type SpawnPlan } from './plan-spawn.ts';
 
 /** Checks in the order of B7.3 and writes the child in the same transaction: a refused spawn leaves nothing. */
 export function spawnSession(
@@ -25,19 +26,16 @@ export function spawnSession(
     await lockCaller(tx, services, caller);
     const requester = await tx.sessions.get(caller.sessionKey);
     if (requester === undefined) {
-      return { status: 'error', error: `session ${caller.sessionKey} not found` };
+      return toldOf(missingRequester(caller));
     }
     const idempotency = keyOf(caller, args);
     const earlier = await findAccepted(tx, idempotency);
     if (earlier === 'conflict') {
-      return {
-        status: 'error',
-        error: 'this idempotencyKey was used for another task; use a new key',
-      };
+      return faultOf('key_used', 'this idempotencyKey was used for another task; use a new key');
     }
     if (earlier !== undefined) return earlierAnswer(tx, args, earlier.inputId);
     const plan = await planSpawn(tx, services.config(), { caller, requester, args });
-    if ('status' in plan) return plan;
+    if ('status' in plan) return toldOf(plan);
     return writeSpawn(tx, services, { caller, requester, args, plan, idempotency });
   });
 }
