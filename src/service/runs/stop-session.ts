@@ -15,8 +15,8 @@ import type { RunServices } from '../context.ts';
 import type { StopByOperator } from './run-answers.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
 import {
-  missingTarget,
   type ResolvedTarget,
+  resolveRunTarget,
   resolveTarget,
   type TargetResolution,
 } from '../sessions/resolve-target.ts';
@@ -146,10 +146,10 @@ export async function findStoppable(
   const query = { config, caller, verb: 'stop' } as const;
   const { runId, sessionKey = '' } = args;
   const run = runId === undefined ? undefined : await findRun(tx, runId);
-  const isMissing = runId !== undefined && run === undefined;
-  const found: TargetResolution = isMissing
-    ? missingTarget(query, { what: `run ${briefly(runId)}`, agentId: undefined })
-    : await resolveTarget(tx, { ...query, address: { sessionKey: run?.sessionKey ?? sessionKey } });
+  const found: TargetResolution =
+    runId === undefined
+      ? await resolveTarget(tx, { ...query, address: { sessionKey } })
+      : await resolveRunTarget(tx, query, { runId, sessionKey: run?.sessionKey });
   if (!found.ok) return found;
   if (!found.isSelf) return { ...found, run };
   const error = 'cannot stop your own session: end your turn instead, or stop what you spawned';

@@ -9,8 +9,8 @@ import type { RunRow, WaitRow } from '../../store/run-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
-import { missingTarget, resolveTarget } from '../sessions/resolve-target.ts';
-import { findRun, noteText } from './find-run.ts';
+import { resolveRunTarget, resolveTarget } from '../sessions/resolve-target.ts';
+import { findAccepted, findRun, noteText } from './find-run.ts';
 import type { WaitTarget } from './wait-in-run.ts';
 import { unknownRun } from './wait-for-run.ts';
 import { briefly } from '../../util/briefly.ts';
@@ -31,13 +31,9 @@ export async function sessionTargets(
   const query = { config, caller, verb: 'wait' } as const;
   const targets: WaitedTarget[] = [];
   for (const runId of args.runIds ?? []) {
-    const run = await findRun(tx, runId);
-    const note = run === undefined ? await tx.inputs.get(runId) : undefined;
+    const { run, note } = await findAccepted(tx, runId);
     const sessionKey = run?.sessionKey ?? note?.sessionKey;
-    const found =
-      sessionKey === undefined
-        ? missingTarget(query, { what: `run ${briefly(runId)}`, agentId: undefined })
-        : await resolveTarget(tx, { ...query, address: { sessionKey } });
+    const found = await resolveRunTarget(tx, query, { runId, sessionKey });
     if (!found.ok) return found;
     if (note !== undefined) return { status: 'error', error: noteText(note), rule: 'note' };
     if (run !== undefined) targets.push(toTarget(run, found.shownKey));
