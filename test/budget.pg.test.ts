@@ -40,7 +40,7 @@ test('[BU7] children of one tree that run on two gateways, one of which is kille
   const ofLost = spent - Number(booked?.['tokens']);
   assert.ok(
     ofLost >= 0 && ofLost <= Number(booked?.['lost']) * 1000,
-    `${ofLost} of ${booked?.['lost']}`,
+    `${ofLost} of ${String(booked?.['lost'])}`,
   );
   assert.ok(world.model.requests.length * 1000 <= most, `${world.model.requests.length} calls`);
   assert.deepEqual([sums?.['reserved_tokens'], sums?.['going']].map(Number), [0, 0]);

@@ -110,6 +110,37 @@ test('tool prints the JSON of the tool; a refusal is exit code 1, an unknown too
   assert.match(unknown.notes, /sessions_list/);
 });
 
+test('[PX1] policy explain prints the rule, what it says and the setting with its value', async () => {
+  const refused = await cli(
+    'policy',
+    'explain',
+    '--as',
+    'main',
+    '--verb',
+    'send',
+    '--to',
+    'current',
+  );
+  assert.equal(refused.exitCode, 0);
+  assert.match(
+    refused.out,
+    /^refused\nas +agent:main:main\ntool +sessions_send\nrule +self_send\nsays /,
+  );
+  assert.match(refused.out, /\nerror +cannot send to self/);
+  const spawn = ['policy', 'explain', '--verb', 'spawn', '--args', '{"model":"nobody/nothing"}'];
+  assert.match((await cli(...spawn)).out, /\nrule +model\n/);
+  const closed = JSON.parse((await cli(...spawn, '--agent', 'x', '--json')).out);
+  assert.deepEqual(closed.settings[0], {
+    name: 'agents.list[].subagents.allowAgents',
+    value: null,
+  });
+  const fine = await cli('policy', 'explain', '--verb', 'message', '--to', 'agent:main:new');
+  assert.match(fine.out, /^allowed\nas +operator\nto +agent:main:new\nrule +operator\n/);
+  const wrong = await cli('policy', 'explain', '--verb', 'eat');
+  assert.equal(wrong.exitCode, 2);
+  assert.match(wrong.notes, /Allowed choices are list, read/);
+});
+
 test('call prints the answer of a method; a wrong token and an unknown method are refused', async () => {
   const health = await cli('call', 'health');
   assert.equal(JSON.parse(health.out).ok, true);

@@ -59,6 +59,10 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'list, approve, reject and revoke devices',
     load: async () => (await import('./commands/devices.ts')).defineDevices,
   },
+  policy: {
+    summary: 'explain what a session may do',
+    load: async () => (await import('./commands/policy.ts')).definePolicy,
+  },
   config: {
     summary: 'check the configuration, load it anew, print its schema',
     load: async () => (await import('./commands/config.ts')).defineConfig,

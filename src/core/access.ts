@@ -1,11 +1,13 @@
 /**
  * The one access decision (A5, B9). Every door asks it: may this session list, read, send to, stop or
- * ask that one, or spawn under that agent? The verb never widens what visibility shows, so
- * list ⊆ history holds by construction.
+ * ask that one (`decideAccess`), or spawn under that agent (`decideSpawn`)? The verb never widens what
+ * visibility shows, so list ⊆ history holds by construction.
  */
 import type { VisibilityLevel } from '../protocol/words.ts';
+import type { SessionScopeSetting } from './keys.ts';
+import type { GrantRule, RefusalRule } from './refusals.ts';
 
-export type AccessVerb = 'list' | 'history' | 'send' | 'spawn' | 'stop' | 'wait' | 'search' | 'ask';
+export type AccessVerb = 'list' | 'history' | 'send' | 'stop' | 'wait' | 'search' | 'ask';
 
 /** `tools.agentToAgent`. An empty or missing `allow` admits every agent. */
 export interface AgentToAgentPolicy {
@@ -13,25 +15,10 @@ export interface AgentToAgentPolicy {
   allow?: readonly string[] | undefined;
 }
 
-export type AccessRule =
-  | 'own_session'
-  | 'own_descendant'
-  | 'own_agent'
-  | 'agent_to_agent'
-  | 'allow_agents'
-  | 'reserved'
-  | 'deleted'
-  | 'archived'
-  | 'visibility_self'
-  | 'visibility_tree'
-  | 'visibility_agent'
-  | 'agent_to_agent_closed'
-  | 'allow_agents_closed';
-
 export type AccessDecision =
-  | { allowed: true; rule: AccessRule }
+  | { allowed: true; rule: GrantRule }
   /** `text` is the same for every target of this caller, hidden or missing, but for rule `archived` */
-  | { allowed: false; rule: AccessRule; text: string };
+  | { allowed: false; rule: RefusalRule; text: string };
 
 export interface AccessQuery {
   caller: { key: string; agentId: string };
@@ -40,8 +27,8 @@ export interface AccessQuery {
   /** effective level, after the sandbox clamp */
   level: VisibilityLevel;
   agentToAgent: AgentToAgentPolicy;
-  /** for `spawn`: agents that the caller's agent may start children under, `any` = every one */
-  spawnAgents?: { any: boolean; agentIds: readonly string[] };
+  /** `session.scope`; in `global` the row of that name is the main session of every agent (A4) */
+  scope: SessionScopeSetting;
 }
 
 /**
@@ -64,7 +51,6 @@ const WRITING: ReadonlySet<AccessVerb> = new Set(['send', 'ask']);
 
 /** Returns whether the caller may do that, with the rule that decided. */
 export function decideAccess(query: AccessQuery): AccessDecision {
-  if (query.verb === 'spawn') return decideSpawn(query);
   const { target, level, verb } = query;
   if (target.closure === 'deleted') {
     return { allowed: false, rule: 'deleted', text: refusalText(level) };
@@ -74,17 +60,24 @@ export function decideAccess(query: AccessQuery): AccessDecision {
   return { allowed: false, rule: 'archived', text: 'is archived; it takes no messages' };
 }
 
-function decideVisible({ caller, target, level, agentToAgent }: AccessQuery): AccessDecision {
-  const deny = (rule: AccessRule): AccessDecision => ({
+function decideVisible({
+  caller,
+  target,
+  level,
+  agentToAgent,
+  scope,
+}: AccessQuery): AccessDecision {
+  const deny = (rule: RefusalRule): AccessDecision => ({
     allowed: false,
     rule,
     text: refusalText(level),
   });
-  if (target.key === 'unknown') return deny('reserved');
+  const isShared = target.key === 'global' && scope === 'global';
+  // A `global` row is left in the store when the scope is changed back.
+  if (target.key === 'unknown' || (target.key === 'global' && !isShared)) return deny('reserved');
   if (target.key === caller.key) return { allowed: true, rule: 'own_session' };
   if (level === 'self') return deny('visibility_self');
-  // In global scope the shared row is the main session of every agent (A4).
-  const sameAgent = target.agentId === caller.agentId || target.key === 'global';
+  const sameAgent = target.agentId === caller.agentId || isShared;
   if (level === 'agent') {
     return sameAgent ? { allowed: true, rule: 'own_agent' } : deny('visibility_agent');
   }
@@ -96,16 +89,23 @@ function decideVisible({ caller, target, level, agentToAgent }: AccessQuery): Ac
     : deny('agent_to_agent_closed');
 }
 
-function decideSpawn({ caller, target, spawnAgents }: AccessQuery): AccessDecision {
-  if (target.agentId === caller.agentId) return { allowed: true, rule: 'own_agent' };
-  if (spawnAgents?.any || spawnAgents?.agentIds.includes(target.agentId)) {
-    return { allowed: true, rule: 'allow_agents' };
+/** Returns whether a session may spawn under an agent, given those that its own agent may (B7.3). */
+export function decideSpawn({
+  callerAgentId,
+  agentId,
+  spawnAgentIds,
+}: {
+  callerAgentId: string;
+  agentId: string;
+  spawnAgentIds: readonly string[];
+}): AccessDecision {
+  if (spawnAgentIds.includes(agentId)) {
+    return { allowed: true, rule: agentId === callerAgentId ? 'own_agent' : 'allowed_agent' };
   }
-  const allowed = [...new Set([caller.agentId, ...(spawnAgents?.agentIds ?? [])])].join(', ');
   return {
     allowed: false,
-    rule: 'allow_agents_closed',
-    text: `agents.list[].subagents.allowAgents does not let this agent spawn under that agentId; allowed: ${allowed}`,
+    rule: 'allow_agents',
+    text: `agent ${agentId} may not be spawned from here (agents.list[].subagents.allowAgents of ${callerAgentId}); allowed: ${spawnAgentIds.join(', ') || 'none'}`,
   };
 }
 
@@ -166,11 +166,16 @@ export function wouldShowPlace(
   );
 }
 
-/** Returns the level in effect: a sandboxed caller that sees `spawned` only never gets more than `tree`. */
+/**
+ * Returns the level in effect: a sandboxed caller that sees `spawned` only never gets more than `tree`.
+ * What its agent sets for `sandbox.sessionToolsVisibility` goes before the default of all agents.
+ */
 export function effectiveLevel(
   level: VisibilityLevel,
-  sandbox: { sandboxed: boolean; sessionToolsVisibility: 'spawned' | 'all' },
+  caller: { sandboxed: boolean; byDefault: SandboxReach; ofAgent?: SandboxReach | undefined },
 ): VisibilityLevel {
-  if (!sandbox.sandboxed || sandbox.sessionToolsVisibility === 'all') return level;
+  if (!caller.sandboxed || (caller.ofAgent ?? caller.byDefault) === 'all') return level;
   return level === 'self' ? 'self' : 'tree';
 }
+
+type SandboxReach = 'spawned' | 'all';

@@ -13,7 +13,7 @@ test('[LP1] each limit stops the message just beyond it and names its setting', 
     [{ hops: 1, edgeRepeats: 0, messages: 64 }, /maxMessagesPerRoot is 64/],
   ];
   for (const [counts, expected] of cases) {
-    const text = loopRefusal(edge, { limits, counts });
+    const text = loopRefusal(edge, { limits, counts })?.text;
     if (expected === undefined) assert.equal(text, undefined);
     else assert.match(text ?? '', expected);
   }

@@ -1,4 +1,5 @@
 /** The limits that stop agents from talking in circles (A11). Counts come from rows; this only decides. */
+import type { RefusalRule } from './refusals.ts';
 
 export interface LoopLimits {
   /** longest chain of routed messages from one root */
@@ -18,20 +19,25 @@ export interface LoopCounts {
   messages: number;
 }
 
+export type LoopRule = Extract<RefusalRule, `loop_${string}`>;
+
 /** Returns why one more message is refused, or undefined. The text names the limit, the loop and what to do. */
 export function loopRefusal(
   edge: { from: string; to: string; rootRunId: string },
   { limits, counts }: { limits: LoopLimits; counts: LoopCounts },
-): string | undefined {
+): { rule: LoopRule; text: string } | undefined {
   const stop = `nothing was sent; answer with what you have instead of messaging on`;
   if (counts.hops > limits.maxHops) {
-    return `loop stopped: this chain of messages is ${counts.hops} hops long, session.agentToAgent.maxHops is ${limits.maxHops} (from ${edge.from} to ${edge.to}, root ${edge.rootRunId}); ${stop}`;
+    const text = `loop stopped: this chain of messages is ${counts.hops} hops long, session.agentToAgent.maxHops is ${limits.maxHops} (from ${edge.from} to ${edge.to}, root ${edge.rootRunId}); ${stop}`;
+    return { rule: 'loop_hops', text };
   }
   if (counts.edgeRepeats >= limits.maxEdgeRepeats) {
-    return `loop stopped: ${edge.from} has already sent ${counts.edgeRepeats} messages to ${edge.to} under root ${edge.rootRunId}, session.agentToAgent.maxEdgeRepeats is ${limits.maxEdgeRepeats}; ${stop}`;
+    const text = `loop stopped: ${edge.from} has already sent ${counts.edgeRepeats} messages to ${edge.to} under root ${edge.rootRunId}, session.agentToAgent.maxEdgeRepeats is ${limits.maxEdgeRepeats}; ${stop}`;
+    return { rule: 'loop_edge', text };
   }
   if (counts.messages >= limits.maxMessagesPerRoot) {
-    return `loop stopped: ${counts.messages} messages were already sent under root ${edge.rootRunId}, session.agentToAgent.maxMessagesPerRoot is ${limits.maxMessagesPerRoot}; ${stop}`;
+    const text = `loop stopped: ${counts.messages} messages were already sent under root ${edge.rootRunId}, session.agentToAgent.maxMessagesPerRoot is ${limits.maxMessagesPerRoot}; ${stop}`;
+    return { rule: 'loop_messages', text };
   }
   return undefined;
 }

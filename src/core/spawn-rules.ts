@@ -2,10 +2,12 @@
  * The order in which a spawn is judged (B7.3), as one table: the first rule that a spawn breaks answers.
  * The arguments' shape (step 1) is judged before, by `parseToolArgs`; after the last rule the child starts.
  */
-import type { SessionsSpawnArgs, ToolRefusal } from '../protocol/tools/session-tools.ts';
+import type { SessionsSpawnArgs } from '../protocol/tools/session-tools.ts';
+import { decideSpawn } from './access.ts';
 import type { AgentSettings, SpawnTargets } from './agents.ts';
 import { type ChildBudgetFacts, childBudgetFault, childPriceFault } from './child-budget.ts';
 import type { ModelResolution } from './models.ts';
+import type { Refusal } from './refusals.ts';
 
 /** All that a spawn is judged by. */
 export interface SpawnFacts {
@@ -53,7 +55,7 @@ export type SpawnRuleName =
 
 interface SpawnRule {
   name: SpawnRuleName;
-  status: ToolRefusal['status'];
+  status: Refusal['status'];
   /** returns what is wrong and what to do, undefined = nothing */
   flaw(facts: SpawnFacts): string | undefined;
 }
@@ -138,7 +140,7 @@ export const SPAWN_RULES: readonly SpawnRule[] = [
 /** Returns the first rule that a spawn breaks, with the answer; undefined = it may start. */
 export function spawnRefusal(
   facts: SpawnFacts,
-): { rule: SpawnRuleName; refusal: ToolRefusal } | undefined {
+): { rule: SpawnRuleName; refusal: Pick<Refusal, 'status' | 'error'> } | undefined {
   for (const { name, status, flaw } of SPAWN_RULES) {
     const error = flaw(facts);
     if (error !== undefined) return { rule: name, refusal: { status, error } };
@@ -164,9 +166,10 @@ function tooManyEver({ childrenSpawned, limits }: SpawnFacts): string | undefine
   return `this session has spawned ${childrenSpawned} sub-agents since its transcript began, agents.defaults.subagents.maxChildrenPerSession is ${most}; do the work here`;
 }
 
-function notAllowed({ agent, agentId, requester, targets }: SpawnFacts): string | undefined {
-  if (agent !== undefined) return undefined;
-  return `agent ${agentId} may not be spawned from here (agents.list[].subagents.allowAgents of ${requester.agentId}); allowed: ${targets.ids.join(', ') || 'none'}`;
+function notAllowed({ agentId, requester, targets }: SpawnFacts): string | undefined {
+  const callerAgentId = requester.agentId;
+  const decision = decideSpawn({ callerAgentId, agentId, spawnAgentIds: targets.ids });
+  return decision.allowed ? undefined : decision.text;
 }
 
 function hasAttachments({ attachments }: SessionsSpawnArgs): boolean {

@@ -15,6 +15,7 @@ import {
   isSessionTool,
   profileTools,
 } from './tool-names.ts';
+import type { Refusal } from './refusals.ts';
 
 /** The session that is offered tools. */
 export interface ToolQuery {
@@ -127,4 +128,22 @@ function closedToSubagents({ config, spawnDepth }: ToolQuery, name: string): str
     ? isGivenBackBy(allow ?? [], name)
     : allow === undefined || isAllowedBy(allow, name);
   return isKept ? undefined : 'tools.subagents.tools.allow';
+}
+
+/** Returns the refusal of a tool that a setting closes; `whom` says to which session and when. */
+export function closedToolRefusal({
+  tool,
+  closedBy,
+  whom,
+}: {
+  tool: string;
+  closedBy: string;
+  whom: string;
+}): Refusal {
+  return {
+    status: 'forbidden',
+    error: `tool policy does not offer ${tool} ${whom} (${closedBy})`,
+    rule: 'tool_closed',
+    setting: { name: closedBy },
+  };
 }

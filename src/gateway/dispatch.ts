@@ -119,6 +119,7 @@ function createHandlers({
       const { runIds } = await services.stopRuns(toCaller(context), stop);
       return { ok: true, aborted: runIds.length > 0, runIds };
     },
+    'policy.explain': (query) => services.explainPolicy(query),
     'agents.list': () => services.listConfiguredAgents(),
     'tools.invoke': async (params) => ({
       ok: true,

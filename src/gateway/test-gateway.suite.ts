@@ -110,6 +110,7 @@ export class PlayedServices {
       this.#note('deliveries.drop', { deliveryId }, { ...onDesk(deliveryId), state: 'dropped' }),
     listRuns: async (query) =>
       this.#note('runs.list', query, { runs: [], count: 0, limitApplied: 50, hasMore: false }),
+    explainPolicy: notPlayed,
     getExchange: notPlayed,
     listExchanges: notPlayed,
     readUsage: notPlayed,

@@ -4,6 +4,7 @@ import { OPERATOR_SCOPES } from './scopes.ts';
 import { CURSOR_MAX, KEY_MAX, NAME_MAX, WORDS_MAX } from './tools/session-tools.ts';
 import {
   DELIVERY_STATES,
+  POLICY_VERBS,
   QUEUE_DROPS,
   QUEUE_MODES,
   RUN_STATES,
@@ -222,6 +223,17 @@ export const toolsInvokeParams = z.strictObject({
   args: z.record(z.string(), z.unknown()).default({}),
   sessionKey: key.default('main'),
   idempotencyKey: idempotencyKey.exactOptional(),
+});
+
+export const policyExplainParams = z.strictObject({
+  as: key.exactOptional(),
+  verb: z.enum(POLICY_VERBS),
+  to: key.exactOptional(),
+  label: name.exactOptional(),
+  agentId: name.exactOptional(),
+  runId: runId.exactOptional(),
+  inRun: runId.exactOptional(),
+  args: z.record(z.string(), z.unknown()).exactOptional(),
 });
 
 export const pairApproveParams = z.strictObject({

@@ -42,6 +42,7 @@ test('[GW8] the table of methods and scopes is the documented one', () => {
     'runs.stop': 'operator.write',
     'exchanges.get': 'operator.read',
     'exchanges.list': 'operator.read',
+    'policy.explain': 'operator.read',
     usage: 'operator.read',
     send: 'operator.write',
     'deliveries.list': 'operator.read',

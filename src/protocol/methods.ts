@@ -44,6 +44,7 @@ export const METHODS = {
   'deliveries.drop': { scope: 'operator.admin', params: params.deliveryParams, isWork: true },
   'audit.list': { scope: 'operator.admin', params: params.auditListParams, isWork: false },
   'chat.abort': { scope: 'operator.write', params: params.chatAbortParams, isWork: true },
+  'policy.explain': { scope: 'operator.read', params: params.policyExplainParams, isWork: false },
   'agents.list': { scope: 'operator.read', params: params.noParams, isWork: false },
   'tools.invoke': { scope: 'operator.write', params: params.toolsInvokeParams, isWork: true },
   'device.pair.list': { scope: 'operator.pairing', params: params.noParams, isWork: false },
@@ -72,7 +73,7 @@ export const METHOD_NAMES = Object.keys(METHODS) as MethodName[];
 
 /** Documented methods whose support is not there yet: refused by name (A3). */
 export const LATER_METHODS: readonly string[] = [
-  'system-presence system-event wake poll policy.explain models.list logs.tail',
+  'system-presence system-event wake poll models.list logs.tail',
   'sessions.preview sessions.resolve sessions.create sessions.get',
   'sessions.compact sessions.abort sessions.steer sessions.send',
   'sessions.subscribe sessions.unsubscribe',

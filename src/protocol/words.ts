@@ -126,3 +126,18 @@ export interface Route {
   accountId?: string;
   threadId?: string;
 }
+
+export const POLICY_VERBS = [
+  'list',
+  'read',
+  'search',
+  'send',
+  'spawn',
+  'stop',
+  'wait',
+  'ask',
+  'exchange',
+  'message',
+] as const;
+/** What `policy.explain` is asked about: a session tool, `exchange` (does one follow a send?) or `message` (`chat.send` by the operator). */
+export type PolicyVerb = (typeof POLICY_VERBS)[number];

@@ -34,6 +34,7 @@ import {
   readChatHistory,
   readStatus,
 } from './sessions/operator-views.ts';
+import { explainPolicy } from './policy/explain-policy.ts';
 import { patchSession } from './sessions/patch-session.ts';
 import { readHistory } from './sessions/read-history.ts';
 import { searchAllSessions, searchSessions } from './sessions/search-sessions.ts';
@@ -175,6 +176,7 @@ function toServices(host: RunServices): Services {
     deleteSession: (caller, deletion) => deleteSession(host, caller, deletion),
     listWindows: (query) => listWindows(host, query),
     patchSession: (caller, patch) => patchSession(host, caller, patch),
+    explainPolicy: (query) => explainPolicy(host, query),
     listConfiguredAgents: () => listConfiguredAgents(host),
     admitDevice: (request) => admitDevice(host, request),
     listPairings: () => listPairings(host),

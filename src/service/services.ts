@@ -52,6 +52,7 @@ import type {
   StopByOperator,
   WaitForRuns,
 } from './runs/run-answers.ts';
+import type { ExplainPolicy, PolicyExplanation } from './policy/policy-answers.ts';
 import type { UsageAnswer, UsageQuery } from './usage/usage-answers.ts';
 
 export interface PatchSession {
@@ -176,6 +177,8 @@ export interface Services {
     caller: OperatorCaller,
     patch: PatchSession,
   ): Promise<{ key: string; entry: Record<string, unknown> }>;
+  /** Whether a session may do something, and by which rule. Changes nothing. */
+  explainPolicy(query: ExplainPolicy): Promise<PolicyExplanation>;
   listConfiguredAgents(): Promise<{
     defaultId: string;
     mainKey: string;

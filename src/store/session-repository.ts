@@ -112,6 +112,8 @@ export interface SessionReads {
   }): Promise<SessionRow[]>;
   /** Sessions with exactly this label that are not archived, at most `limit`. */
   findByLabel(query: { label: string; agentId?: string; limit: number }): Promise<SessionRow[]>;
+  /** Keys of the descendants of `ancestorKey` with exactly this label that are not archived, at most `limit`. */
+  labelledBelow(query: { label: string; ancestorKey: string; limit: number }): Promise<string[]>;
   /** Sessions that are not deleted and whose last route is this chat, at most `limit`; none for webchat. */
   findByChat(query: SessionChat & { limit: number }): Promise<SessionRow[]>;
   isDescendant(ancestorKey: string, key: string): Promise<boolean>;

@@ -1,8 +1,9 @@
 import type { SessionCaller } from '../core/caller.ts';
+import { faultOf } from '../core/refusals.ts';
 import { ERROR_CODES, toGatewayError } from '../protocol/errors.ts';
 import { parseToolArgs } from '../protocol/tools/parse-tool-args.ts';
 import type { ParsedToolArgs, SessionToolArgs } from '../protocol/tools/parse-tool-args.ts';
-import type { SessionToolName, ToolRefusal } from '../protocol/tools/session-tools.ts';
+import type { SessionToolName } from '../protocol/tools/session-tools.ts';
 import type { Services } from '../service/services.ts';
 import type { Logger } from '../util/logger.ts';
 
@@ -42,7 +43,7 @@ export async function callSessionTool(
         { err: cause, tool: call.tool, sessionKey: call.caller.sessionKey },
         'tool failed',
       );
-    return refusal(error.code === 'forbidden' ? 'forbidden' : 'error', error.message);
+    return faultOf('failed', error.message);
   }
 }
 
@@ -80,7 +81,7 @@ async function answer<Name extends SessionToolName>(
   parsed: ParsedToolArgs<Name>,
   run: (args: SessionToolArgs[Name]) => Promise<object>,
 ): Promise<object> {
-  return parsed.ok ? run(parsed.args) : refusal('error', parsed.error);
+  return parsed.ok ? run(parsed.args) : faultOf('arguments', parsed.error);
 }
 
 /** Outside a run the argument names the job as well as the door's own field does; the door's wins (A13). */
@@ -89,8 +90,4 @@ function withKeyOf(caller: SessionCaller, args: { idempotencyKey?: string }): Se
   return args.idempotencyKey === undefined
     ? caller
     : { ...caller, idempotencyKey: args.idempotencyKey };
-}
-
-function refusal(status: ToolRefusal['status'], error: string): ToolRefusal {
-  return { status, error };
 }

@@ -1,11 +1,8 @@
-import { findAgent } from '../core/agents.ts';
 import type { SessionCaller } from '../core/caller.ts';
-import { isSubagentKey } from '../core/keys.ts';
-import { modelOfSession } from '../core/models.ts';
-import { toolClosedBy, type ToolQuery } from '../core/tool-policy.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import type { Config } from '../protocol/options/config.ts';
 import { SESSION_TOOL_NAMES } from '../protocol/tools/session-tools.ts';
+import { closedTool } from '../service/sessions/closed-tool.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../util/logger.ts';
 import { nearestName } from '../util/nearest-name.ts';
@@ -34,37 +31,15 @@ export function createToolInvoker(
   options: ToolInvokerOptions,
 ): (invocation: ToolInvocation) => Promise<object> {
   return async ({ caller, tool, args }) => {
-    const query = await toolQueryOf(options, caller);
     const name = SESSION_TOOL_NAMES.find((known) => known === tool);
     if (name === undefined) {
       const nearest = nearestName(tool, SESSION_TOOL_NAMES);
       throw unavailable(`unknown tool "${briefly(tool)}", nearest: "${nearest}"`);
     }
-    const closedBy = toolClosedBy(query, name);
-    if (closedBy !== undefined)
-      throw unavailable(
-        `tool policy does not offer ${name} to session ${caller.sessionKey} (${closedBy})`,
-      );
+    const { store, config } = options;
+    const closed = await store.read((tx) => closedTool(tx, config(), { caller, tool: name }));
+    if (closed !== undefined) throw unavailable(closed.error);
     return callSessionTool(options, { tool: name, args, caller });
-  };
-}
-
-/** As the session's next turn would be judged: with the model that it would have. */
-async function toolQueryOf(
-  { store, config: currentConfig }: ToolInvokerOptions,
-  { sessionKey, agentId }: SessionCaller,
-): Promise<ToolQuery> {
-  const session = await store.read((tx) => tx.sessions.get(sessionKey));
-  const config = currentConfig();
-  return {
-    config,
-    agentId,
-    model: modelOfSession(config, findAgent(config, agentId), session?.model),
-    isSubagent: isSubagentKey(sessionKey),
-    // as in a turn: no session is
-    isSandboxed: false,
-    spawnDepth: session?.spawnDepth ?? 0,
-    available: SESSION_TOOL_NAMES,
   };
 }
 

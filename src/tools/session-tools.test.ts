@@ -9,6 +9,7 @@ import type { SessionCaller } from '../core/caller.ts';
 import { SCRIPTED_MODEL } from '../core/models.ts';
 import { DEFAULT_TOOLS } from '../core/tool-names.ts';
 import { offeredTools } from '../core/tool-policy.ts';
+import { toldOf } from '../core/refusals.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { SESSION_TOOL_NAMES } from '../protocol/tools/session-tools.ts';
 import { listAgents } from '../service/sessions/list-agents.ts';
@@ -47,7 +48,7 @@ function servicesOf(world: SessionWorld, calls: SessionCaller[] = []): SessionTo
     },
     spawnSession: (caller) => {
       calls.push(caller);
-      return Promise.resolve({ status: 'forbidden', error: 'no' });
+      return Promise.resolve(toldOf({ status: 'forbidden', error: 'no', rule: 'depth' }));
     },
   };
 }

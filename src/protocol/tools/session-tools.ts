@@ -215,8 +215,12 @@ export type SessionsSearchArgs = z.output<typeof sessionsSearchArgs>;
 export interface ToolRefusal {
   status: 'error' | 'forbidden';
   /** what failed and what to do next */
-  error: string;
+  error: RefusalText;
 }
+
+declare const isNamed: unique symbol;
+/** A text that belongs to a name in the closed list of refusals, where alone it is made (`core/refusals.ts`). */
+export type RefusalText = string & { readonly [isNamed]: true };
 
 /** True when the answer of any session tool is a refusal or a failure. */
 export function isToolFailure(answer: object): boolean {
@@ -305,10 +309,10 @@ export interface SessionsHistoryPage {
 }
 export type SessionsHistoryAnswer = SessionsHistoryPage | ToolRefusal;
 
-/** What `sessions_send` answers (A9): the four documented shapes and `forbidden`. */
-export interface SessionsSendAnswer {
-  runId?: string;
-  status: 'accepted' | 'ok' | 'timeout' | 'error' | 'forbidden';
+/** How an accepted message stands, or how its run ended (A9). */
+export interface SessionsSent {
+  runId: string;
+  status: 'accepted' | 'ok' | 'timeout' | 'error';
   sessionKey?: string;
   messageState?: 'queued' | 'running' | 'waiting' | 'done';
   /** only when the run has ended */
@@ -319,6 +323,8 @@ export interface SessionsSendAnswer {
   error?: string;
   interruptedBy?: { kind: string; runId: string };
 }
+/** What `sessions_send` answers: the four documented shapes and `forbidden`. */
+export type SessionsSendAnswer = SessionsSent | ToolRefusal;
 
 /** What was written of the attachments of a spawn. */
 export interface AttachmentReceipt {

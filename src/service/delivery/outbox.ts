@@ -3,7 +3,8 @@ import { routeOfKey } from '../../core/key-route.ts';
 import { channelOf, chatTypeOf } from '../../core/keys.ts';
 import { routeKeyOf } from '../../core/route-key.ts';
 import { routeOfParts } from '../../core/route-of-parts.ts';
-import { decideSendPolicy } from '../../core/send-policy.ts';
+import type { Refusal } from '../../core/refusals.ts';
+import { decideSendPolicy, SEND_BLOCKED_TEXT } from '../../core/send-policy.ts';
 import { visibleText } from '../../core/silence.ts';
 import { splitText } from '../../core/split-text.ts';
 import { parseStoredObject } from '../../core/stored-message.ts';
@@ -90,6 +91,15 @@ export function sendPolicyOf(
     chatType: chatTypeOf(session),
     sendPolicy: session.sendPolicy,
   });
+}
+
+/** Returns what refuses a message to a session whose send policy denies it, or undefined. */
+export function sendPolicyRefusal(config: Config, session: SessionRow): Refusal | undefined {
+  const { allowed, rule: name } = sendPolicyOf(config, session);
+  if (allowed) return undefined;
+  const setting = session.sendPolicy === null ? { name } : { name, value: session.sendPolicy };
+  const error = `${SEND_BLOCKED_TEXT} (${name})`;
+  return { status: 'forbidden', error, rule: 'send_policy', setting };
 }
 
 /**

@@ -1,8 +1,11 @@
 /** What keeps an exchange from its next turn, or its words from a chat (A10). Read in the unit of the step. */
 import { closureOf } from '../../core/access.ts';
 import { findAgent } from '../../core/agents.ts';
+import type { SessionCaller } from '../../core/caller.ts';
 import { nextSpeaker, type TurnObstacle } from '../../core/exchange.ts';
 import { loopRefusal } from '../../core/loops.ts';
+import type { Refusal } from '../../core/refusals.ts';
+import type { Config } from '../../protocol/options/config.ts';
 import type { NoAnnounceReason } from '../../protocol/words.ts';
 import type { ExchangeRow } from '../../store/follow-up-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
@@ -37,7 +40,7 @@ export async function turnObstacleOf(
     const obstacle = await sideObstacleOf(tx, context, key);
     if (obstacle !== undefined) return obstacle;
   }
-  const detail = loopRefusal(
+  const loop = loopRefusal(
     { from: sourceKey, to: speakerKey, rootRunId },
     {
       limits: context.config().session.agentToAgent,
@@ -45,7 +48,7 @@ export async function turnObstacleOf(
       counts: { hops, edgeRepeats: 0, messages: await tx.inputs.countUnderRoot(rootRunId) },
     },
   );
-  return detail === undefined ? undefined : { endReason: 'error', detail };
+  return loop === undefined ? undefined : { endReason: 'error', detail: loop.text };
 }
 
 async function sideObstacleOf(
@@ -63,8 +66,24 @@ async function sideObstacleOf(
   return { endReason: 'no_runtime', detail: noRuntimeText(session.agentId, key) };
 }
 
+/** Returns why no exchange follows a message, or why it is over as it begins; undefined = it may begin. */
+export function exchangeRefusal(
+  config: Config,
+  { caller, target }: { caller: SessionCaller; target: { key: string; agentId: string } },
+): Refusal | undefined {
+  if (caller.run === undefined) {
+    const error = 'an exchange follows only what an agent sends in a run';
+    return { status: 'error', error, rule: 'outside_run' };
+  }
+  const ends = [{ key: caller.sessionKey, agentId: caller.agentId }, target];
+  const missing = ends.find(({ agentId }) => findAgent(config, agentId) === undefined);
+  if (missing === undefined) return undefined;
+  const error = noRuntimeText(missing.agentId, missing.key);
+  return { status: 'error', error, rule: 'no_runtime' };
+}
+
 /** Returns what an exchange says of a side that has no runtime. */
-export function noRuntimeText(agentId: string, key: string): string {
+function noRuntimeText(agentId: string, key: string): string {
   return `agent ${agentId} of session ${key} is not configured (agents.list)`;
 }
 

@@ -1,12 +1,11 @@
 /** Opening an exchange with the message that starts it (A10). */
-import { findAgent } from '../../core/agents.ts';
 import type { SessionCaller } from '../../core/caller.ts';
 import type { SessionsSendArgs } from '../../protocol/tools/session-tools.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { RunServices } from '../context.ts';
-import { noRuntimeText } from './exchange-obstacles.ts';
+import { exchangeRefusal } from './exchange-obstacles.ts';
 import { supersedeExchanges } from './supersede-exchanges.ts';
 
 /** The message that may start an exchange. */
@@ -40,7 +39,7 @@ export async function openExchange(
   const pair = { requesterKey: caller.sessionKey, targetKey: session.key };
   const withdrawn = await supersedeExchanges(tx, pair);
   const { maxPingPongTurns } = services.config().session.agentToAgent;
-  const withoutRuntime = endWithoutRuntime(services, opening);
+  const refusal = exchangeRefusal(services.config(), { caller, target: session });
   await tx.exchanges.insert({
     ...pair,
     exchangeId: runId,
@@ -53,27 +52,15 @@ export async function openExchange(
     firstReply: null,
     latestReply: null,
     createdAt: tx.now,
-    ...(withoutRuntime === undefined
+    ...(refusal === undefined
       ? { state: 'primary', endReason: null, endDetail: null, noAnnounce: null, endedAt: null }
       : {
           state: 'done',
           endReason: 'no_runtime',
-          endDetail: withoutRuntime,
+          endDetail: refusal.error,
           noAnnounce: 'no_runtime',
           endedAt: tx.now,
         }),
   });
   return { exchangeId: runId, withdrawn };
-}
-
-function endWithoutRuntime(
-  services: RunServices,
-  { caller, session }: ExchangeOpening,
-): string | undefined {
-  const ends = [
-    { agentId: caller.agentId, key: caller.sessionKey },
-    { agentId: session.agentId, key: session.key },
-  ];
-  const missing = ends.find(({ agentId }) => findAgent(services.config(), agentId) === undefined);
-  return missing === undefined ? undefined : noRuntimeText(missing.agentId, missing.key);
 }

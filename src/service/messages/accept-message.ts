@@ -1,14 +1,11 @@
 /** `agent` and `chat.send`: a person's or operator's message into a session (B10.4, A13). */
 import { randomUUID } from 'node:crypto';
-import { closureOf } from '../../core/access.ts';
-import { findAgent } from '../../core/agents.ts';
 import { type OperatorCaller, operatorName } from '../../core/caller.ts';
-import { isSubagentKey, mayOperatorCreate } from '../../core/keys.ts';
+import { isSubagentKey } from '../../core/keys.ts';
 import { resolveModel } from '../../core/models.ts';
 import { OWNER_SCOPE } from '../../core/owner.ts';
 import { queueSettings } from '../../core/queue-settings.ts';
 import { routeOfParts } from '../../core/route-of-parts.ts';
-import { SEND_BLOCKED_TEXT } from '../../core/send-policy.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Route } from '../../protocol/words.ts';
@@ -24,9 +21,7 @@ import {
   type RunOptions,
 } from '../runs/accept-run.ts';
 import type { RunContext } from '../context.ts';
-import { keySettings } from '../sessions/key-settings.ts';
-import { lookUpMain, lookUpSession, type LookUp } from '../sessions/look-up-session.ts';
-import { isChatRoute, routeOf, sendPolicyOf, toLastRoute } from '../delivery/outbox.ts';
+import { isChatRoute, routeOf, toLastRoute } from '../delivery/outbox.ts';
 import { ensureSession } from '../sessions/session-rows.ts';
 import { tellDropped } from '../runs/tell-dropped.ts';
 import { interruptWaits } from '../runs/wait-in-run.ts';
@@ -39,6 +34,13 @@ import {
   refuseCommand,
   tellCommand,
 } from './accept-command.ts';
+import {
+  closureRefusal,
+  findPlace,
+  messageRefusal,
+  type Place,
+  refusedOperator,
+} from './check-message.ts';
 import { queueMessage, type QueuedMessage } from './queue-message.ts';
 import { briefly } from '../../util/briefly.ts';
 
@@ -78,7 +80,8 @@ async function take(
     given: GivenCommand | undefined;
   },
 ): Promise<Taken> {
-  const place = await placeOf(tx, context.config(), request);
+  const place = await findPlace(tx, context.config(), request);
+  if ('rule' in place) throw refusedOperator(place);
   if (given !== undefined && !given.isOwners) {
     const { command } = given;
     await refuseCommand(tx, { command, actor: operatorName(caller), sessionKey: place.key });
@@ -115,11 +118,6 @@ function notOwner(): GatewayError {
   );
 }
 
-interface Place {
-  key: string;
-  agentId: string;
-}
-
 interface NewMessage {
   request: AcceptMessage;
   place: Place;
@@ -140,7 +138,8 @@ async function carryOut(
   }: NewMessage & { given: GivenCommand; caller: OperatorCaller },
 ): Promise<Taken> {
   const session = await ensureSession(tx, context.config(), place);
-  refuseClosed(context.config(), session);
+  const refusal = closureRefusal(context.config(), session);
+  if (refusal !== undefined) throw refusedOperator(refusal);
   const route = replyRouteOf(context, { request, session });
   const actor = operatorName(caller);
   const text = request.message;
@@ -165,8 +164,8 @@ async function acceptNew(
   const config = context.config();
   const label = request.label === undefined ? {} : { label: request.label };
   const session = await ensureSession(tx, config, { ...place, ...label });
-  refuseClosed(config, session);
-  refuseDenied(config, session);
+  const refusal = messageRefusal(config, session);
+  if (refusal !== undefined) throw refusedOperator(refusal);
   const reply = replyRouteOf(context, { request, session });
   await tx.sessions.update(session.key, { ...label, ...lastRouteOf(request, session) });
   const queued = await queue(tx, config, { request, session });
@@ -212,68 +211,6 @@ async function earlierAcceptance(tx: WriteTx, runId: string): Promise<Accepted> 
   const { sessionKey, acceptedAt, state, mergedInto } = run;
   const merged = mergedInto === null ? {} : { mergedInto };
   return { runId, sessionKey, acceptedAt, isNew: false, state, ...merged };
-}
-
-/** Returns the session the message goes to; one that is not there is made only where an operator may (A4). */
-async function placeOf(tx: WriteTx, config: Config, request: AcceptMessage): Promise<Place> {
-  const { agentIds, defaultAgentId, mainKey } = keySettings(config);
-  const agentId = request.agentId ?? defaultAgentId;
-  const text = request.sessionKey ?? request.sessionId;
-  const viewer = { agentId, currentKey: undefined };
-  const found: LookUp =
-    text === undefined
-      ? await lookUpMain(tx, config, agentId)
-      : await lookUpSession(tx, config, { text, viewer });
-  if (found.type === 'malformed') throw new GatewayError('invalid_request', found.error);
-  if (found.type === 'session') {
-    refuseOtherAgent(request, found.agentId);
-    if (found.session !== undefined && found.sessionId !== found.session.sessionId) {
-      throw new GatewayError(
-        'invalid_request',
-        `sessionId ${found.sessionId} is from before a reset; the current sessionId is ${found.session.sessionId}`,
-      );
-    }
-    return { key: found.key, agentId: found.agentId };
-  }
-  if (request.sessionKey === undefined || found.canonicalKey === undefined) {
-    const list = text === undefined ? 'agents.list' : 'sessions.list';
-    throw new GatewayError('not_found', `${found.what} not found; see ${list}`);
-  }
-  const creation = mayOperatorCreate(found.canonicalKey, { mainKey, agentIds });
-  if (!creation.ok) throw new GatewayError('not_found', creation.error);
-  refuseOtherAgent(request, creation.agentId);
-  return { key: found.canonicalKey, agentId: creation.agentId };
-}
-
-function refuseOtherAgent(request: AcceptMessage, agentId: string): void {
-  if (request.agentId === undefined || request.agentId.toLowerCase() === agentId) return;
-  throw new GatewayError(
-    'invalid_request',
-    `agentId ${request.agentId} and the session of agent ${agentId} do not go together; give one of them`,
-  );
-}
-
-function refuseClosed(config: Config, session: SessionRow): void {
-  const closure = closureOf(session);
-  if (closure !== undefined) {
-    throw new GatewayError(
-      'invalid_request',
-      `session ${session.key} is ${closure}; it takes no messages`,
-    );
-  }
-  if (findAgent(config, session.agentId) === undefined) {
-    throw new GatewayError(
-      'invalid_request',
-      `agent ${session.agentId} of session ${session.key} is not configured; add it to agents.list`,
-    );
-  }
-}
-
-function refuseDenied(config: Config, session: SessionRow): void {
-  const policy = sendPolicyOf(config, session);
-  if (!policy.allowed) {
-    throw new GatewayError('invalid_request', `${SEND_BLOCKED_TEXT} (${policy.rule})`);
-  }
 }
 
 /** Where the reply goes; undefined = it stays in the session. */

@@ -1,6 +1,6 @@
 import type { SessionCaller } from '../../core/caller.ts';
 import { isOutcome } from '../../core/run-state.ts';
-import type { SessionsSendAnswer } from '../../protocol/tools/session-tools.ts';
+import type { SessionsSent } from '../../protocol/tools/session-tools.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import { must } from '../../util/assert.ts';
 import type { RunServices } from '../context.ts';
@@ -11,7 +11,7 @@ import { awaitInRun, type Interruption } from '../runs/wait-in-run.ts';
 export async function awaitReply(
   services: RunServices,
   { runId, caller, timeoutMs }: { runId: string; caller: SessionCaller; timeoutMs: number },
-): Promise<SessionsSendAnswer> {
+): Promise<SessionsSent> {
   if (caller.run === undefined) {
     const deadlineAt = services.clock.now() + timeoutMs;
     const [run] = await awaitRuns(services, { runIds: [runId], mode: 'all', deadlineAt });
@@ -25,7 +25,7 @@ export async function awaitReply(
 function toAnswer(
   run: RunRow,
   wait: { timeoutMs: number; interruptedBy?: Interruption | undefined },
-): SessionsSendAnswer {
+): SessionsSent {
   const {
     startedAt: _started,
     endedAt: _ended,

@@ -6,13 +6,13 @@ import { randomUUID } from 'node:crypto';
 import { addToSummary } from '../../core/dropped-summary.ts';
 import type { QueueSettings } from '../../core/queue-settings.ts';
 import { moveRun } from '../../core/run-state.ts';
-import { GatewayError } from '../../protocol/errors.ts';
 import type { LaneRow } from '../../store/lane-repository.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
-import { must } from '../../util/assert.ts';
+import { assert, must } from '../../util/assert.ts';
 import { acceptNote, type QueuePlace } from '../runs/accept-run.ts';
 import { acceptedOrder } from '../runs/interrupts.ts';
+import { refusedOperator } from './check-message.ts';
 
 /** More queued runs than this are not looked through for the cap. */
 const MAX_LOOKED_AT = 1000;
@@ -32,25 +32,47 @@ export async function queueMessage(
   const lane = await tx.lanes.get(sessionKey);
   if (lane === undefined || lane.pending === 0) return { place: undefined, dropped: [] };
   const { mode, cap, debounceMs } = settings;
+  const full = await messageOverCap(tx, { sessionKey, settings });
+  if (full !== undefined)
+    throw refusedOperator({ status: 'error', rule: 'queue_cap', error: full });
   const waiting = await waitingInLane(tx, { lane, cap, isCounted: isPersons });
   const count = waiting?.length ?? waitingOf(lane);
   const dropped =
     waiting === undefined || count < cap
       ? []
-      : await makeRoom(tx, { sessionKey, settings, waiting, excess: count - cap + 1 });
+      : await makeRoom(tx, { settings, waiting, excess: count - cap + 1 });
   // Where no more may wait, nothing is gained by waiting for quiet.
   const isQuiet = mode === 'collect' && count + 1 < cap;
   return { place: { mode, readyAt: isQuiet ? tx.now + debounceMs : tx.now }, dropped };
 }
 
 /** Returns what to say of a `sessions_send` that would be one more than may wait, else undefined. */
-export async function sendOverCap(
+export function sendOverCap(
   tx: ReadTx,
   { sessionKey, cap }: { sessionKey: string; cap: number },
 ): Promise<string | undefined> {
+  return overCap(tx, { sessionKey, cap, isCounted: isSend });
+}
+
+/** Returns what to say of a person's message that would be one more than may wait where the new one gives way, else undefined. */
+export async function messageOverCap(
+  tx: ReadTx,
+  { sessionKey, settings: { cap, drop } }: { sessionKey: string; settings: QueueSettings },
+): Promise<string | undefined> {
+  return drop === 'new' ? overCap(tx, { sessionKey, cap, isCounted: isPersons }) : undefined;
+}
+
+async function overCap(
+  tx: ReadTx,
+  {
+    sessionKey,
+    cap,
+    isCounted,
+  }: { sessionKey: string; cap: number; isCounted: (run: RunRow) => boolean },
+): Promise<string | undefined> {
   const lane = await tx.lanes.get(sessionKey);
   if (lane === undefined) return undefined;
-  const waiting = await waitingInLane(tx, { lane, cap, isCounted: isSend });
+  const waiting = await waitingInLane(tx, { lane, cap, isCounted });
   if (waiting === undefined || waiting.length < cap) return undefined;
   return fullText({ sessionKey, cap, count: waiting.length });
 }
@@ -79,15 +101,12 @@ function isSend({ purpose, runClass }: RunRow): boolean {
 async function makeRoom(
   tx: WriteTx,
   {
-    sessionKey,
     settings: { cap, drop },
     waiting,
     excess,
-  }: { sessionKey: string; settings: QueueSettings; waiting: RunRow[]; excess: number },
+  }: { settings: QueueSettings; waiting: RunRow[]; excess: number },
 ): Promise<RunRow[]> {
-  if (drop === 'new') {
-    throw new GatewayError('unavailable', fullText({ sessionKey, cap, count: waiting.length }));
-  }
+  assert(drop !== 'new', 'the new message was not refused');
   const dropped: RunRow[] = [];
   for (const run of waiting
     .toSorted((a, b) => acceptedOrder(a) - acceptedOrder(b))

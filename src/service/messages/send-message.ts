@@ -1,11 +1,14 @@
 /** `sessions_send`: a message to another session, and the wait for its outcome (A9–A13). */
 import { randomUUID } from 'node:crypto';
 import type { SessionCaller } from '../../core/caller.ts';
-import { loopRefusal } from '../../core/loops.ts';
-import { SEND_BLOCKED_TEXT } from '../../core/send-policy.ts';
+import { faultOf, type Refusal, toldOf } from '../../core/refusals.ts';
 import { ERROR_CODES, toGatewayError } from '../../protocol/errors.ts';
 import type { Provenance } from '../../protocol/message.ts';
-import type { SessionsSendAnswer, SessionsSendArgs } from '../../protocol/tools/session-tools.ts';
+import type {
+  SessionsSendAnswer,
+  SessionsSendArgs,
+  ToolRefusal,
+} from '../../protocol/tools/session-tools.ts';
 import type { InputRow } from '../../store/input-repository.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
@@ -20,19 +23,14 @@ import {
 } from '../runs/accept-run.ts';
 import { channelOf } from '../../core/keys.ts';
 import type { RunServices } from '../context.ts';
-import { sendPolicyOf } from '../delivery/outbox.ts';
-import {
-  resolveTarget,
-  type ResolvedTarget,
-  type TargetAddress,
-} from '../sessions/resolve-target.ts';
+import type { ResolvedTarget, TargetAddress } from '../sessions/resolve-target.ts';
 import { ensureSession } from '../sessions/session-rows.ts';
 import { lockCaller } from '../runs/lock-caller.ts';
 import { tellDropped } from '../runs/tell-dropped.ts';
 import { openExchange } from '../exchange/open-exchange.ts';
 import { openWait } from '../runs/wait-in-run.ts';
 import { awaitReply } from './await-reply.ts';
-import { sendOverCap } from './queue-message.ts';
+import { findRecipient, sendRefusal } from './check-send.ts';
 
 const DEFAULT_TIMEOUT_SECONDS = 30;
 
@@ -47,7 +45,7 @@ interface SendOrder {
 }
 
 type Acceptance =
-  | { type: 'refused'; status: 'error' | 'forbidden'; error: string }
+  | { type: 'refused'; answer: ToolRefusal }
   | {
       type: 'accepted';
       runId: string;
@@ -65,7 +63,7 @@ export async function sendMessage(
 ): Promise<SessionsSendAnswer> {
   const order = toOrder(caller, args);
   const accepted = await services.store.write('accept-send', (tx) => accept(tx, services, order));
-  if (accepted.type === 'refused') return { status: accepted.status, error: accepted.error };
+  if (accepted.type === 'refused') return accepted.answer;
   const { runId, shownKey } = accepted;
   tellDropped(services, accepted.withdrawn);
   const onlyAccepted = {
@@ -109,22 +107,20 @@ function toOrder(caller: SessionCaller, args: SessionsSendArgs): SendOrder {
 /** Every check and every row of the acceptance, so that a refusal leaves nothing and an answer needs nothing more. */
 async function accept(tx: WriteTx, services: RunServices, order: SendOrder): Promise<Acceptance> {
   await lockCaller(tx, services, order.caller);
-  const target = await resolveTarget(tx, {
-    config: services.config(),
-    caller: order.caller,
-    address: addressOf(order.args),
-    verb: 'send',
-  });
-  if (!target.ok) return { type: 'refused', status: target.status, error: target.error };
-  if (target.isSelf) return refuse('error', 'cannot send to self: this is your own session');
+  const { caller, args, rootRunId, hops } = order;
+  const address = addressOf(args);
+  const target = await findRecipient(tx, services.config(), { caller, address });
+  if ('error' in target) return refuse(target);
   const idempotency = keyOf(order, target.key);
   const earlier = await findAccepted(tx, idempotency);
   if (earlier === 'conflict') {
-    return refuse('error', 'this idempotencyKey was used for another message; use a new key');
+    const error = 'this idempotencyKey was used for another message; use a new key';
+    return { type: 'refused', answer: faultOf('key_used', error) };
   }
   if (earlier !== undefined) return rejoin(tx, services, { order, target, earlier });
-  const refusal = await policyRefusal(tx, services, { order, target });
-  if (refusal !== undefined) return refusal;
+  const place = { caller, target, rootRunId, hops, isNote: args.mode === 'note' };
+  const refusal = await sendRefusal(tx, services.config(), place);
+  if (refusal !== undefined) return refuse(refusal);
   return write(tx, services, { order, target, idempotency });
 }
 
@@ -139,47 +135,6 @@ async function rejoin(
   return accepted;
 }
 
-async function policyRefusal(
-  tx: WriteTx,
-  services: RunServices,
-  { order, target }: { order: SendOrder; target: ResolvedTarget },
-): Promise<Acceptance | undefined> {
-  const config = services.config();
-  if (target.session !== undefined && !sendPolicyOf(config, target.session).allowed) {
-    return refuse(
-      'forbidden',
-      `${SEND_BLOCKED_TEXT} (${sendPolicyOf(config, target.session).rule})`,
-    );
-  }
-  const from = order.caller.sessionKey;
-  const loop = loopRefusal(
-    { from, to: target.key, rootRunId: order.rootRunId },
-    {
-      limits: config.session.agentToAgent,
-      counts: {
-        hops: order.hops,
-        edgeRepeats: await tx.inputs.countEdge(order.rootRunId, from, target.key),
-        messages: await tx.inputs.countUnderRoot(order.rootRunId),
-      },
-    },
-  );
-  if (loop !== undefined) return refuse('error', loop);
-  return fullRefusal(tx, services, { order, target });
-}
-
-/** Beyond the cap a message is refused at once, and never dropped later (BR-188). */
-async function fullRefusal(
-  tx: WriteTx,
-  services: RunServices,
-  { order, target }: { order: SendOrder; target: ResolvedTarget },
-): Promise<Acceptance | undefined> {
-  if (order.args.mode === 'note') return undefined;
-  const queueCap = target.session?.queueCap ?? null;
-  const cap = queueCap ?? services.config().messages.queue.cap;
-  const full = await sendOverCap(tx, { sessionKey: target.key, cap });
-  return full === undefined ? undefined : refuse('error', full);
-}
-
 async function write(
   tx: WriteTx,
   services: RunServices,
@@ -192,7 +147,7 @@ async function write(
   const { args, caller, runId, rootRunId, hops } = order;
   const config = services.config();
   const cycle = await openWaitOf(tx, services, { order, target, runId });
-  if (cycle !== undefined) return refuse('error', cycle);
+  if (cycle !== undefined) return refuse(cycle);
   const session = await ensureSession(tx, config, { key: target.key, agentId: target.agentId });
   const provenance = await provenanceOf(tx, order);
   const shared = { sessionKey: session.key, text: args.message, provenance, rootRunId };
@@ -228,7 +183,7 @@ async function openWaitOf(
   tx: WriteTx,
   services: RunServices,
   { order, target, runId }: { order: SendOrder; target: ResolvedTarget; runId: string },
-): Promise<string | undefined> {
+): Promise<Refusal | undefined> {
   if (order.timeoutMs === 0 || order.args.mode === 'note') return undefined;
   return openWait(tx, services, {
     caller: order.caller,
@@ -279,6 +234,6 @@ function acceptedAs(
   return { type: 'accepted', runId, sessionKey: key, shownKey, withdrawn: [] };
 }
 
-function refuse(status: 'error' | 'forbidden', error: string): Acceptance {
-  return { type: 'refused', status, error };
+function refuse(refusal: Refusal): Acceptance {
+  return { type: 'refused', answer: toldOf(refusal) };
 }

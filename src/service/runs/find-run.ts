@@ -5,11 +5,19 @@ import { isNote } from './accept-run.ts';
 
 /** Returns the run whose outcome an accepted message takes: its own, or the one it was merged into. A note has none. */
 export async function findRun(tx: ReadTx, runId: string): Promise<RunRow | undefined> {
+  return (await findAccepted(tx, runId)).run;
+}
+
+/** The same, with the note that has this id instead. Asks the same of the store whatever there is (AC7). */
+export async function findAccepted(
+  tx: ReadTx,
+  runId: string,
+): Promise<{ run: RunRow | undefined; note: InputRow | undefined }> {
   const run = await tx.runs.get(runId);
-  if (run !== undefined) return run;
   const input = await tx.inputs.get(runId);
-  if (input === undefined || input.runId === null || isNote(input)) return undefined;
-  return tx.runs.get(input.runId);
+  const isOfNote = input !== undefined && isNote(input);
+  const taker = await tx.runs.get(isOfNote ? '' : (input?.runId ?? ''));
+  return { run: run ?? taker, note: run === undefined && isOfNote ? input : undefined };
 }
 
 /** Returns what to say to whoever takes a note for a run. */

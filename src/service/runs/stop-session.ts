@@ -1,13 +1,25 @@
 /** `sessions_stop`, `runs.stop` and `chat.abort`: who may stop what, and what they are told (A5, A20). */
 import { type OperatorCaller, operatorName, type SessionCaller } from '../../core/caller.ts';
+import { type Refusal, toldOf } from '../../core/refusals.ts';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { SessionsStopAnswer, SessionsStopArgs } from '../../protocol/tools/session-tools.ts';
+import type { Config } from '../../protocol/options/config.ts';
+import type {
+  SessionsStopAnswer,
+  SessionsStopArgs,
+  ToolRefusal,
+} from '../../protocol/tools/session-tools.ts';
+import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
 import { audit } from '../audit.ts';
 import type { RunServices } from '../context.ts';
 import type { StopByOperator } from './run-answers.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
-import { missingTarget, resolveTarget, type TargetResolution } from '../sessions/resolve-target.ts';
+import {
+  type ResolvedTarget,
+  resolveRunTarget,
+  resolveTarget,
+  type TargetResolution,
+} from '../sessions/resolve-target.ts';
 import type { StopTarget } from './collect-stops.ts';
 import { lockCaller } from './lock-caller.ts';
 import { findRun } from './find-run.ts';
@@ -21,15 +33,13 @@ import {
 import { unknownRun } from './wait-for-run.ts';
 import { briefly } from '../../util/briefly.ts';
 
-type Refusal = Extract<SessionsStopAnswer, { error: string }>;
-
 /** Stops for a session that may; tells it of the sessions that it may see. */
 export function stopAsSession(
   services: RunServices,
   caller: SessionCaller,
   args: SessionsStopArgs,
 ): Promise<SessionsStopAnswer> {
-  return stopRuns<Refusal, SessionsStopAnswer>(services, {
+  return stopRuns<ToolRefusal, SessionsStopAnswer>(services, {
     decide: async (tx) => {
       await lockCaller(tx, services, caller);
       return decideFor(tx, services, { caller, args });
@@ -118,22 +128,32 @@ async function decideFor(
   tx: WriteTx,
   services: RunServices,
   { caller, args }: { caller: SessionCaller; args: SessionsStopArgs },
-): Promise<StopDecision<Refusal>> {
-  const query = { config: services.config(), caller, verb: 'stop' } as const;
+): Promise<StopDecision<ToolRefusal>> {
+  const found = await findStoppable(tx, services.config(), { caller, args });
+  if ('error' in found) return { refused: toldOf(found) };
+  const { key, run } = found;
+  const target: StopTarget =
+    run === undefined ? { type: 'session', key, queued: false } : { type: 'run', run };
+  return { order: { by: caller.sessionKey, stopKey: keyOf(caller), target } };
+}
+
+/** Returns the session, or the run of one, that the caller may stop, or why not. Writes nothing. */
+export async function findStoppable(
+  tx: ReadTx,
+  config: Config,
+  { caller, args }: { caller: SessionCaller; args: SessionsStopArgs },
+): Promise<(ResolvedTarget & { run: RunRow | undefined }) | Refusal> {
+  const query = { config, caller, verb: 'stop' } as const;
   const { runId, sessionKey = '' } = args;
   const run = runId === undefined ? undefined : await findRun(tx, runId);
-  const isMissing = runId !== undefined && run === undefined;
-  const found: TargetResolution = isMissing
-    ? missingTarget(query, { what: `run ${briefly(runId)}`, agentId: undefined })
-    : await resolveTarget(tx, { ...query, address: { sessionKey: run?.sessionKey ?? sessionKey } });
-  if (!found.ok) return { refused: { status: found.status, error: found.error } };
-  if (found.isSelf) {
-    const error = 'cannot stop your own session: end your turn instead, or stop what you spawned';
-    return { refused: { status: 'error', error } };
-  }
-  const target: StopTarget =
-    run === undefined ? { type: 'session', key: found.key, queued: false } : { type: 'run', run };
-  return { order: { by: caller.sessionKey, stopKey: keyOf(caller), target } };
+  const found: TargetResolution =
+    runId === undefined
+      ? await resolveTarget(tx, { ...query, address: { sessionKey } })
+      : await resolveRunTarget(tx, query, { runId, sessionKey: run?.sessionKey });
+  if (!found.ok) return found;
+  if (!found.isSelf) return { ...found, run };
+  const error = 'cannot stop your own session: end your turn instead, or stop what you spawned';
+  return { status: 'error', error, rule: 'self_stop' };
 }
 
 /** A stop reaches further than its caller may see; of that it is told nothing (A5). */

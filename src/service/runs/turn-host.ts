@@ -8,7 +8,9 @@ import { randomUUID } from 'node:crypto';
 import type { AgentTool, ToolOutcome } from '../../agent/runtime.ts';
 import type { BudgetHold } from '../../core/budget.ts';
 import { withoutAttachmentContents } from '../../core/redact-attachments.ts';
+import { faultOf, toldOf } from '../../core/refusals.ts';
 import { parseStoredMessage, parseStoredObject } from '../../core/stored-message.ts';
+import { closedToolRefusal } from '../../core/tool-policy.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { AssistantMessage, ToolResultMessage, UserMessage } from '../../protocol/message.ts';
 import { toolCallsOf } from '../../protocol/message.ts';
@@ -203,14 +205,13 @@ function unreadable(
 /** A tool that the session's policy closes is a refusal in the words of the session tools; any other name is a mistake. */
 function notOffered(context: RunContext, played: PlayedRun, name: string): ToolOutcome {
   const { claimed, offered, closedBy } = played;
-  const names = `offered: ${[...offered.keys()].toSorted().join(', ') || 'none'}`;
+  const whom = `to session ${claimed.session.key} in this turn`;
   const answer = context.toolsOf(claimed.session).has(name)
-    ? {
-        status: 'forbidden',
-        error: `tool policy does not offer ${name} to session ${claimed.session.key} in this turn (${closedBy(name)}); ${names}`,
-      }
-    : { status: 'error', error: `no tool ${briefly(name)} here; ${names}` };
-  return { text: JSON.stringify(answer), details: answer, isError: true };
+    ? toldOf(closedToolRefusal({ tool: name, closedBy: closedBy(name) ?? 'tools.allow', whom }))
+    : faultOf('unknown_tool', `no tool ${briefly(name)} here`);
+  const names = [...offered.keys()].toSorted().join(', ') || 'none';
+  const details = { ...answer, error: `${answer.error}; offered: ${names}` };
+  return { text: JSON.stringify(details), details, isError: true };
 }
 
 async function execute(

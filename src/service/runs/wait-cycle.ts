@@ -1,11 +1,22 @@
 /** The graph of waits over lanes (A11). */
+import { waitCycleText } from '../../core/loops.ts';
+import type { Refusal } from '../../core/refusals.ts';
 import type { ReadTx } from '../../store/store.ts';
+
+/** Returns what refuses a wait of lane `from` for lane `to`: that it would close a cycle; else undefined. */
+export async function cycleRefusal(
+  tx: ReadTx,
+  lanes: { from: string; to: string },
+): Promise<Refusal | undefined> {
+  const cycle = await findCycle(tx, lanes);
+  return cycle && { status: 'error', error: waitCycleText(cycle), rule: 'wait_cycle' };
+}
 
 /**
  * Returns the lanes of a cycle that a wait of lane `from` for lane `to` would close, beginning and
  * ending with `from`; undefined when it closes none. A lane may wait for several others.
  */
-export async function findCycle(
+async function findCycle(
   tx: ReadTx,
   { from, to }: { from: string; to: string },
 ): Promise<string[] | undefined> {

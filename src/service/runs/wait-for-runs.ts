@@ -1,5 +1,6 @@
 /** `sessions_wait` and `runs.wait`: waiting for several runs at once (A20). */
 import type { SessionCaller } from '../../core/caller.ts';
+import { toldOf } from '../../core/refusals.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import {
@@ -46,7 +47,7 @@ export async function waitAsSession(
     return waitInRun(services, { caller, call, args, mode, timeoutMs });
   }
   const targets = await services.store.read((tx) => sessionTargets(tx, services, { caller, args }));
-  if ('error' in targets) return targets;
+  if ('error' in targets) return toldOf(targets);
   return waitOutside(services, { targets: targets.targets, mode, timeoutMs });
 }
 
@@ -104,7 +105,7 @@ interface WaitInRun {
 async function waitInRun(services: RunServices, wait: WaitInRun): Promise<SessionsWaitAnswer> {
   const { call, mode } = wait;
   const opened = await services.store.write('accept-wait', (tx) => accept(tx, services, wait));
-  if ('error' in opened) return opened;
+  if ('error' in opened) return toldOf(opened);
   const { targets } = opened;
   const interruptedBy = await awaitInRun(services, { call, mode });
   const runs = await services.store.read((tx) => readTargets(tx, targets));
@@ -125,7 +126,7 @@ async function accept(
       : await sessionTargets(tx, services, { caller, args });
   if ('error' in found) return found;
   const cycle = await openWait(tx, services, { caller, targets: found.targets, mode, timeoutMs });
-  return cycle === undefined ? found : { status: 'error', error: cycle };
+  return cycle ?? found;
 }
 
 async function readTargets(tx: ReadTx, targets: readonly WaitedTarget[]): Promise<RunRow[]> {

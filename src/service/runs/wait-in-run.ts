@@ -1,6 +1,6 @@
 /** Waits of runs: rows, with the check for cycles over lanes (A9, A11). One call may wait for several runs. */
 import type { SessionCaller } from '../../core/caller.ts';
-import { waitCycleText } from '../../core/loops.ts';
+import type { Refusal } from '../../core/refusals.ts';
 import { isOutcome, moveRun } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { WaitRow } from '../../store/run-repository.ts';
@@ -8,7 +8,7 @@ import type { ReadTx, WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import type { ActiveRun } from './active-runs.ts';
 import type { RunServices } from '../context.ts';
-import { findCycle } from './wait-cycle.ts';
+import { cycleRefusal } from './wait-cycle.ts';
 import { awaitRuns, type WaitMode } from './wait-for-run.ts';
 
 /** The call of a run that waits. */
@@ -32,20 +32,20 @@ export type Interruption = { kind: 'message'; runId: string };
 
 /**
  * Books that the caller's run waits for others, in the transaction that decides it. Returns the
- * error when that would close a cycle over lanes; then nothing may be written. A wait that is
+ * refusal when that would close a cycle over lanes; then nothing may be written. A wait that is
  * there already (the call is done again after a crash) goes on with its own targets and deadline.
  */
 export async function openWait(
   tx: WriteTx,
   services: Pick<RunServices, 'activeRuns'>,
   wait: NewWait,
-): Promise<string | undefined> {
+): Promise<Refusal | undefined> {
   const { caller } = wait;
   if (caller.run === undefined) return undefined;
   const rows = await waitsOfCall(tx, caller.run);
   if (rows.length === 0) {
     const cycle = await insertRows(tx, { ...wait, call: caller.run });
-    if (cycle !== undefined) return waitCycleText(cycle);
+    if (cycle !== undefined) return cycle;
   }
   if (!(await isStillOpen(tx, { call: caller.run, mode: wait.mode }))) return undefined;
   const active = activeOf(services, caller.run);
@@ -58,7 +58,7 @@ export async function openWait(
 async function insertRows(
   tx: WriteTx,
   { caller, call, targets, mode, timeoutMs }: NewWait & { call: WaitingCall },
-): Promise<string[] | undefined> {
+): Promise<Refusal | undefined> {
   const rows: WaitRow[] = [];
   for (const [index, target] of targets.entries()) {
     const run = await tx.runs.get(target.runId);
@@ -79,7 +79,7 @@ async function insertRows(
   const isOver = mode === 'any' && rows.some(({ state }) => state === 'done');
   for (const row of rows) {
     if (row.state !== 'open' || isOver) continue;
-    const cycle = await findCycle(tx, { from: caller.sessionKey, to: row.targetKey });
+    const cycle = await cycleRefusal(tx, { from: caller.sessionKey, to: row.targetKey });
     if (cycle !== undefined) return cycle;
   }
   for (const row of rows) {

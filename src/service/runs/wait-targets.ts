@@ -2,14 +2,15 @@
 import type { SessionCaller } from '../../core/caller.ts';
 import { displayKey } from '../../core/keys.ts';
 import { GatewayError } from '../../protocol/errors.ts';
+import type { Refusal } from '../../core/refusals.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import type { SessionsWaitArgs, ToolRefusal } from '../../protocol/tools/session-tools.ts';
+import type { SessionsWaitArgs } from '../../protocol/tools/session-tools.ts';
 import type { RunRow, WaitRow } from '../../store/run-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
-import { missingTarget, resolveTarget } from '../sessions/resolve-target.ts';
-import { findRun, noteText } from './find-run.ts';
+import { resolveRunTarget, resolveTarget } from '../sessions/resolve-target.ts';
+import { findAccepted, findRun, noteText } from './find-run.ts';
 import type { WaitTarget } from './wait-in-run.ts';
 import { unknownRun } from './wait-for-run.ts';
 import { briefly } from '../../util/briefly.ts';
@@ -18,7 +19,7 @@ export interface WaitedTarget extends WaitTarget {
   /** the key of its session as the caller is shown it */
   shownKey: string;
 }
-export type TargetsOrRefusal = { targets: WaitedTarget[] } | ToolRefusal;
+export type TargetsOrRefusal = { targets: WaitedTarget[] } | Refusal;
 
 /** Returns the runs that a session names, each once, or why it may not wait for one of them. */
 export async function sessionTargets(
@@ -30,22 +31,20 @@ export async function sessionTargets(
   const query = { config, caller, verb: 'wait' } as const;
   const targets: WaitedTarget[] = [];
   for (const runId of args.runIds ?? []) {
-    const run = await findRun(tx, runId);
-    const note = run === undefined ? await tx.inputs.get(runId) : undefined;
+    const { run, note } = await findAccepted(tx, runId);
     const sessionKey = run?.sessionKey ?? note?.sessionKey;
-    const found =
-      sessionKey === undefined
-        ? missingTarget(query, { what: `run ${briefly(runId)}`, agentId: undefined })
-        : await resolveTarget(tx, { ...query, address: { sessionKey } });
-    if (!found.ok) return { status: found.status, error: found.error };
-    if (note !== undefined) return { status: 'error', error: noteText(note) };
+    const found = await resolveRunTarget(tx, query, { runId, sessionKey });
+    if (!found.ok) return found;
+    if (note !== undefined) return { status: 'error', error: noteText(note), rule: 'note' };
     if (run !== undefined) targets.push(toTarget(run, found.shownKey));
   }
   for (const sessionKey of args.sessionKeys ?? []) {
     const found = await resolveTarget(tx, { ...query, address: { sessionKey } });
-    if (!found.ok) return { status: found.status, error: found.error };
+    if (!found.ok) return found;
     const run = await tx.runs.latestOf(found.key);
-    if (run === undefined) return { status: 'error', error: noRunText(found.shownKey) };
+    if (run === undefined) {
+      return { status: 'error', error: noRunText(found.shownKey), rule: 'no_run' };
+    }
     targets.push(toTarget(run, found.shownKey));
   }
   return { targets: eachOnce(targets) };

@@ -27,7 +27,8 @@ export function keySettings(config: Config): KeySettings {
 export function reachOf(config: Config): {
   level: VisibilityLevel;
   agentToAgent: AgentToAgentPolicy;
+  scope: SessionScopeSetting;
 } {
   const { sessions, agentToAgent } = config.tools;
-  return { level: sessions.visibility, agentToAgent };
+  return { level: sessions.visibility, agentToAgent, scope: config.session.scope };
 }

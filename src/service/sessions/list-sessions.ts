@@ -1,5 +1,6 @@
 /** `sessions_list` (A7). */
 import type { SessionCaller } from '../../core/caller.ts';
+import { faultOf, type Refusal, toldOf } from '../../core/refusals.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type {
   SessionRowView,
@@ -42,9 +43,9 @@ export function listSessions(
   const config = context.config();
   return context.store.read(async (tx) => {
     const start = parseStart(context, args.cursor);
-    if (!start.ok) return { status: 'error', error: start.error };
+    if (!start.ok) return faultOf('cursor', start.error);
     const walk = await planWalk(tx, { config, caller, args });
-    if (!walk.ok) return { status: walk.status, error: walk.error };
+    if (!walk.ok) return toldOf(walk);
     const limit = args.limit ?? DEFAULT_LIST_LIMIT;
     const page = await scanSessions(tx, {
       ...walk,
@@ -108,7 +109,7 @@ interface Walk extends VisibleWalk {
   ok: true;
   filters: SessionFilters;
 }
-type WalkPlan = Walk | { ok: false; status: 'error' | 'forbidden'; error: string };
+type WalkPlan = Walk | ({ ok: false } & Refusal);
 
 async function planWalk(
   tx: ReadTx,

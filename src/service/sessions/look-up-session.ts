@@ -1,6 +1,6 @@
 /** The one look-up of A4: alias, exact key, sessionId, in this order, for every door. */
 import { type Closure, closureOf } from '../../core/access.ts';
-import { canonicalKey, isUuid, mainKeyOf, parseKey } from '../../core/keys.ts';
+import { type CanonicalKey, canonicalKey, isUuid, mainKeyOf, parseKey } from '../../core/keys.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
@@ -20,7 +20,9 @@ export interface FoundSession {
   closure?: Closure | undefined;
 }
 export type LookUp =
-  | FoundSession
+  /** `otherwise`: what the same words would have met were there no such session */
+  (FoundSession & { otherwise: NotFound }) | NotFound;
+export type NotFound =
   /** `agentId`: the agent that the text names, undefined when it names none */
   /** `canonicalKey`: the key under which the session would be, when the text is a well-formed key */
   | { type: 'missing'; what: string; agentId: string | undefined; canonicalKey?: string }
@@ -35,7 +37,10 @@ export interface LookUpViewer {
   findsDeleted?: boolean;
 }
 
-/** Returns the session that a key or sessionId names. Says nothing about who may see it. */
+/**
+ * Returns the session that a key or sessionId names. Says nothing about who may see it. Whatever is there,
+ * it asks the same of the store: a hidden session costs what a missing one does (AC7).
+ */
 export async function lookUpSession(
   tx: ReadTx,
   config: Config,
@@ -46,19 +51,21 @@ export async function lookUpSession(
   if (given.toLowerCase() === 'current' && viewer.currentKey !== undefined)
     return lookUpKey(tx, config, { key: viewer.currentKey, name: given, viewer });
   const canonical = canonicalKey(given, { mainKey, scope, agentId: viewer.agentId });
-  if (canonical.ok) {
-    const { key, agentId } = canonical;
-    const byKey = await lookUpKey(tx, config, { key, name: given, agentId, viewer });
-    if (byKey.type === 'session') return byKey;
-  }
+  const otherwise = notFound(given, canonical);
+  const byKey = canonical.ok
+    ? await lookUpKey(tx, config, { ...canonical, name: given, viewer })
+    : undefined;
   const byId = await lookUpSessionId(tx, isUuid(given) ? given.toLowerCase() : given);
-  if (byId !== undefined && isFound(byId, viewer)) return byId;
+  if (byKey?.type === 'session') return { ...byKey, otherwise };
+  return byId !== undefined && isFound(byId, viewer) ? { ...byId, otherwise } : otherwise;
+}
+
+function notFound(given: string, canonical: CanonicalKey): NotFound {
+  const what = `session "${briefly(given)}"`;
   if (canonical.ok) {
-    const { agentId, key } = canonical;
-    return { type: 'missing', what: `session "${briefly(given)}"`, agentId, canonicalKey: key };
+    return { type: 'missing', what, agentId: canonical.agentId, canonicalKey: canonical.key };
   }
-  if (isUuid(given))
-    return { type: 'missing', what: `session "${briefly(given)}"`, agentId: undefined };
+  if (isUuid(given)) return { type: 'missing', what, agentId: undefined };
   return { type: 'malformed', error: canonical.error };
 }
 
@@ -89,24 +96,23 @@ async function lookUpKey(
 ): Promise<LookUp> {
   const session = await tx.sessions.get(key);
   const settings = keySettings(config);
+  const { form, agentId: named } = parseKey(key, settings);
+  const what = `session "${briefly(name)}"`;
+  const otherwise = { type: 'missing', what, agentId: agentId ?? named } as const;
   if (session !== undefined && (await isThere(tx, session, viewer))) {
     // agent:ops:cron:j1 names the job of ops; the bare row may belong to another agent
     const isOther = agentId !== undefined && key !== 'global' && session.agentId !== agentId;
-    if (isOther) return { type: 'missing', what: `session "${briefly(name)}"`, agentId };
-    return {
-      type: 'session',
-      key,
-      agentId: session.agentId,
-      session,
-      sessionId: session.sessionId,
-      closure: closureOf(session),
-    };
+    if (isOther) return otherwise;
+    const { agentId: owner, sessionId } = session;
+    const closure = closureOf(session);
+    return { type: 'session', key, agentId: owner, session, sessionId, closure, otherwise };
   }
-  const { form, agentId: named } = parseKey(key, settings);
   const owner = form === 'global' ? settings.defaultAgentId : named;
-  if ((form === 'main' || form === 'global') && owner && settings.agentIds.includes(owner))
-    return { type: 'session', key, agentId: owner, session: undefined, sessionId: undefined };
-  return { type: 'missing', what: `session "${briefly(name)}"`, agentId: agentId ?? named };
+  if ((form === 'main' || form === 'global') && owner && settings.agentIds.includes(owner)) {
+    const found = { type: 'session', key, agentId: owner, session: undefined } as const;
+    return { ...found, sessionId: undefined, otherwise };
+  }
+  return otherwise;
 }
 
 /** A deleted session whose transcript is being purged is gone for the operator too. */
@@ -129,9 +135,9 @@ function isFound(
 
 async function lookUpSessionId(tx: ReadTx, sessionId: string): Promise<FoundSession | undefined> {
   const window = await tx.windows.get(sessionId);
-  if (window === undefined) return undefined;
-  const session = await tx.sessions.get(window.sessionKey);
-  if (session === undefined || window.purgeAt !== null) return undefined;
+  // asked without a window too: one that is hidden costs no more (AC7)
+  const session = await tx.sessions.get(window?.sessionKey ?? '');
+  if (window === undefined || session === undefined || window.purgeAt !== null) return undefined;
   const { key, agentId } = session;
   const closure = window.deletedAt === null ? closureOf(session) : 'deleted';
   return { type: 'session', key, agentId, session, sessionId, closure };

@@ -4,6 +4,7 @@ import type { HistoryBounds, HistoryView } from '../../core/history-view.ts';
 import { maskBeginning } from '../../core/mask-secrets.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { SessionCaller } from '../../core/caller.ts';
+import { faultOf, toldOf } from '../../core/refusals.ts';
 import type {
   PendingMessage,
   SessionsHistoryAnswer,
@@ -33,10 +34,10 @@ export function readHistory(
   return context.store.read(async (tx) => {
     const address = { sessionKey: args.sessionKey };
     const target = await resolveTarget(tx, { config, caller, address, verb: 'history' });
-    if (!target.ok) return { status: target.status, error: target.error };
+    if (!target.ok) return toldOf(target);
     const sessionId = target.sessionId ?? '';
     const start = parseHistoryCursor(args.cursor, sessionId);
-    if (!start.ok) return { status: 'error', error: start.error };
+    if (!start.ok) return faultOf('cursor', start.error);
     return readPage(tx, {
       key: target.key,
       shownKey: target.shownKey,

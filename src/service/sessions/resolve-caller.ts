@@ -1,4 +1,6 @@
+import type { Closure } from '../../core/access.ts';
 import type { SessionCaller } from '../../core/caller.ts';
+import type { Refusal } from '../../core/refusals.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { ReadTx } from '../../store/store.ts';
@@ -13,12 +15,17 @@ export async function resolveCaller(
   sessionKey: string,
 ): Promise<SessionCaller> {
   const found = await store.read((tx) => lookUpForOperator(tx, config(), sessionKey));
-  if (found.closure !== undefined)
-    throw new GatewayError(
-      'invalid_request',
-      `session ${found.key} is ${found.closure} and cannot act; use another sessionKey`,
-    );
+  if (found.closure !== undefined) {
+    const { rule, error } = callerClosedRefusal(found.key, found.closure);
+    throw new GatewayError('invalid_request', error, { details: { rule } });
+  }
   return { type: 'session', sessionKey: found.key, agentId: found.agentId };
+}
+
+/** Returns the refusal of all that a closed session asks. */
+export function callerClosedRefusal(sessionKey: string, closure: Closure): Refusal {
+  const error = `session ${sessionKey} is ${closure} and cannot act; use another sessionKey`;
+  return { status: 'error', error, rule: 'caller_closed' };
 }
 
 /** Returns the session that an operator's words name; `main` is the default agent's. Rejects as above. */

@@ -1,6 +1,7 @@
 /** `sessions_search` and its operator's form, `sessions.search` (A20). */
 import { closureOf } from '../../core/access.ts';
 import type { SessionCaller } from '../../core/caller.ts';
+import { faultOf, toldOf } from '../../core/refusals.ts';
 import { displayKey } from '../../core/keys.ts';
 import { parseSearchQuery } from '../../core/search-query.ts';
 import { GatewayError } from '../../protocol/errors.ts';
@@ -54,7 +55,7 @@ export function searchSessions(
     }
     const address = { sessionKey };
     const target = await resolveTarget(tx, { config, caller, address, verb: 'search' });
-    if (!target.ok) return { status: target.status, error: target.error };
+    if (!target.ok) return toldOf(target);
     return answer(tx, { context, args, range: rangeOf(target, { config, caller }) });
   }, LIMIT);
 }
@@ -110,10 +111,10 @@ async function answer(
   const { context, args, range } = query;
   const { reader, only } = range;
   const parsed = parseSearchQuery(args.query);
-  if (!parsed.ok) return { status: 'error', error: parsed.error };
+  if (!parsed.ok) return faultOf('words', parsed.error);
   const identity = { query: args.query, sessionKey: only?.key, secret: context.cursorSecret };
   const start = parseSearchCursor(args.cursor, identity);
-  if (!start.ok) return { status: 'error', error: start.error };
+  if (!start.ok) return faultOf('cursor', start.error);
   const limit = args.limit ?? DEFAULT_SEARCH_LIMIT;
   const page = await pageOfHits(tx, {
     units: parsed.units,

@@ -1,4 +1,5 @@
 /** Whether a session may spawn this child, and as what (A16, B7.3). */
+import { type ReadAttachments, readAttachments } from '../../core/attachments.ts';
 import { type AgentSettings, findAgent, spawnTargets } from '../../core/agents.ts';
 import { type BudgetLimits, limitsOf } from '../../core/budget-limits.ts';
 import type { SessionCaller } from '../../core/caller.ts';
@@ -14,16 +15,13 @@ import {
   pricesOf,
   thinkingForSpawn,
 } from '../../core/models.ts';
+import type { Refusal } from '../../core/refusals.ts';
 import { type SpawnFacts, spawnRefusal } from '../../core/spawn-rules.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import type {
-  SessionsSpawnAnswer,
-  SessionsSpawnArgs,
-  ToolRefusal,
-} from '../../protocol/tools/session-tools.ts';
+import type { SessionsSpawnArgs } from '../../protocol/tools/session-tools.ts';
 import type { ThinkingLevel } from '../../protocol/words.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
-import type { ReadTx, WriteTx } from '../../store/store.ts';
+import type { ReadTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import { readBudgetsOver } from '../budgets/budgets-over.ts';
 
@@ -46,13 +44,13 @@ interface SpawnRequest {
 
 /** Returns what the spawn is to be, or the refusal; checks in the order of B7.3 and writes nothing. */
 export async function planSpawn(
-  tx: ReadTx | WriteTx,
+  tx: ReadTx,
   config: Config,
   request: SpawnRequest,
-): Promise<SpawnPlan | Extract<SessionsSpawnAnswer, ToolRefusal>> {
+): Promise<SpawnPlan | Refusal> {
   const facts = await factsOf(tx, config, request);
   const refused = spawnRefusal(facts);
-  if (refused !== undefined) return refused.refusal;
+  if (refused !== undefined) return { ...refused.refusal, rule: refused.rule };
   const { requester, args } = request;
   const agent = must(facts.agent, 'a spawn without an agent was not refused');
   const own = findAgent(config, request.caller.agentId);
@@ -66,11 +64,13 @@ export async function planSpawn(
   return { agent, model: formatModel(model), thinking, limits };
 }
 
-async function factsOf(
-  tx: ReadTx | WriteTx,
-  config: Config,
-  request: SpawnRequest,
-): Promise<SpawnFacts> {
+/** Returns the files that a spawn gives its child, or what is wrong with them; none where they are closed, which a rule says. */
+export function attachmentsOf(config: Config, { attachments }: SessionsSpawnArgs): ReadAttachments {
+  const { enabled, ...limits } = config.tools.sessions_spawn.attachments;
+  return readAttachments(enabled ? attachments : undefined, limits);
+}
+
+async function factsOf(tx: ReadTx, config: Config, request: SpawnRequest): Promise<SpawnFacts> {
   const { caller, requester, args, attachmentsFlaw } = request;
   const { subagents } = config.agents.defaults;
   const own = findAgent(config, caller.agentId);
@@ -112,7 +112,7 @@ async function factsOf(
 }
 
 async function budgetFactsOf(
-  tx: ReadTx | WriteTx,
+  tx: ReadTx,
   config: Config,
   child: Pick<SpawnRequest, 'requester' | 'args'> & { agent: AgentSettings; model: ModelRef },
 ): Promise<ChildBudgetFacts> {
@@ -131,11 +131,21 @@ async function budgetFactsOf(
 function loopOf(config: Config, { caller, requester }: SpawnRequest): string | undefined {
   if (caller.run === undefined) return undefined;
   const { rootRunId, hops } = caller.run;
-  return loopRefusal(
+  const loop = loopRefusal(
     { from: requester.key, to: 'a sub-agent', rootRunId },
     {
       limits: config.session.agentToAgent,
       counts: { hops: hops + 1, edgeRepeats: 0, messages: 0 },
     },
   );
+  return loop?.text;
+}
+
+/** Returns what a session is told that has no row yet, and so can be nobody's parent. */
+export function missingRequester({ sessionKey }: SessionCaller): Refusal {
+  return {
+    status: 'error',
+    error: `session ${sessionKey} not found`,
+    rule: 'caller_missing',
+  };
 }

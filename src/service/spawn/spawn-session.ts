@@ -1,11 +1,12 @@
 /** `sessions_spawn`: a task in a session of its own, answered at once; the result is announced later (A16, B7). */
 import { randomUUID } from 'node:crypto';
 import { workspaceOf } from '../../core/agents.ts';
-import { type ReadAttachments, readAttachments } from '../../core/attachments.ts';
+import type { ReadAttachments } from '../../core/attachments.ts';
 import type { SessionCaller } from '../../core/caller.ts';
 import { childTitle } from '../../core/child-title.ts';
 import { channelOf } from '../../core/keys.ts';
 import { redactAttachments } from '../../core/redact-attachments.ts';
+import { faultOf, toldOf } from '../../core/refusals.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { SessionsSpawnAnswer, SessionsSpawnArgs } from '../../protocol/tools/session-tools.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
@@ -25,7 +26,7 @@ import { lockCaller } from '../runs/lock-caller.ts';
 import { isChatRoute, routeOf } from '../delivery/outbox.ts';
 import { giveBudget } from '../budgets/budget-rows.ts';
 import { newSessionRow } from '../sessions/session-rows.ts';
-import { planSpawn, type SpawnPlan } from './plan-spawn.ts';
+import { attachmentsOf, missingRequester, planSpawn, type SpawnPlan } from './plan-spawn.ts';
 
 /** A spawn as it was asked for. */
 interface SpawnRequest {
@@ -44,13 +45,11 @@ export async function spawnSession(
   caller: SessionCaller,
   args: SessionsSpawnArgs,
 ): Promise<SessionsSpawnAnswer> {
-  const limits = services.config().tools.sessions_spawn.attachments;
-  const given = limits.enabled ? args.attachments : undefined;
   const request: SpawnRequest = {
     caller,
     args,
     idempotency: keyOf(caller, args),
-    attached: readAttachments(given, limits),
+    attached: attachmentsOf(services.config(), args),
   };
   const { attached } = request;
   if (!attached.ok || attached.files.length === 0) return acceptSpawn(services, request);
@@ -64,7 +63,7 @@ export async function spawnSession(
     agentId: agent.id,
     files: attached.files,
   });
-  if (typeof folder === 'string') return { status: 'error', error: folder };
+  if (typeof folder === 'string') return faultOf('attachments', folder);
   // A commit that fails may have been done all the same: then the folder is left to the sweep.
   const answer = await acceptSpawn(services, request, folder);
   if (!isOf(answer, folder)) await discardFolder(workspace, folder.folderId);
@@ -87,25 +86,22 @@ function acceptSpawn(
 
 /** Returns what the spawn is to be; or its answer, when it is refused or was accepted before. */
 async function judge(
-  tx: ReadTx | WriteTx,
+  tx: ReadTx,
   config: Config,
   { caller, args, idempotency, attached }: SpawnRequest,
 ): Promise<{ requester: SessionRow; plan: SpawnPlan } | SessionsSpawnAnswer> {
   const requester = await tx.sessions.get(caller.sessionKey);
   if (requester === undefined) {
-    return { status: 'error', error: `session ${caller.sessionKey} not found` };
+    return toldOf(missingRequester(caller));
   }
   const earlier = await findAccepted(tx, idempotency);
   if (earlier === 'conflict') {
-    return {
-      status: 'error',
-      error: 'this idempotencyKey was used for another task; use a new key',
-    };
+    return faultOf('key_used', 'this idempotencyKey was used for another task; use a new key');
   }
   if (earlier !== undefined) return earlierAnswer(tx, args, earlier.inputId);
   const attachmentsFlaw = attached.ok ? undefined : attached.error;
   const plan = await planSpawn(tx, config, { caller, requester, args, attachmentsFlaw });
-  return 'status' in plan ? plan : { requester, plan };
+  return 'status' in plan ? toldOf(plan) : { requester, plan };
 }
 
 /** Another spawn under the same key may have been first. */

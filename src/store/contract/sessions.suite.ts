@@ -208,6 +208,23 @@ export function sessionsContract(open: OpenHarness): void {
         assert.deepEqual(await find({ label: 'none', limit: 9 }), []);
       }));
 
+    it('finds what is below a session by its exact label, at any depth and without archived ones', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('add', async (tx) => {
+          await tx.sessions.insert(session('p', { label: 'ops' }));
+          await tx.sessions.insert(session('c', { label: 'ops', spawnedBy: 'p', updatedAt: 1 }));
+          await tx.sessions.insert(session('d', { label: 'ops', spawnedBy: 'c', updatedAt: 2 }));
+          await tx.sessions.insert(session('e', { label: 'OPS', spawnedBy: 'c' }));
+          await tx.sessions.insert(session('f', { label: 'ops', spawnedBy: 'p', archivedAt: 9 }));
+        });
+        const find = (ancestorKey: string, limit = 9) =>
+          store.read((tx) => tx.sessions.labelledBelow({ label: 'ops', ancestorKey, limit }));
+        assert.deepEqual(await find('p'), ['d', 'c']);
+        assert.deepEqual(await find('p', 1), ['d']);
+        assert.deepEqual(await find('c'), ['d']);
+        assert.deepEqual(await find('d'), []);
+      }));
+
     it('finds the sessions whose last route is a chat, and none that is deleted or by webchat', () =>
       withStore(open, async ({ store }) => {
         const routed = { lastChannel: 'discord', lastTo: '1' };

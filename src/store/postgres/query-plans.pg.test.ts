@@ -160,6 +160,11 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     /session_ancestors_live on session_ancestors below\n +Index Cond: .*ancestor_key = .*AND.*ROW\(updated_at, session_key\) </,
   ],
   [
+    'sessions.labelledBelow',
+    (tx) => tx.sessions.labelledBelow({ label: 'label 10', ancestorKey: 'key 1', limit: 2 }),
+    /using sessions_label on|session_ancestors_live on/,
+  ],
+  [
     'sessions.findByLabel',
     (tx) => tx.sessions.findByLabel({ label: 'label 10', limit: 2 }),
     /using sessions_label on/,

@@ -210,6 +210,20 @@ const labelQuery = keyed((scope) =>
   }),
 );
 
+const LABELLED_BELOW = defineQuery((db, p: { label: string; ancestorKey: string; limit: number }) =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('session_ancestors', 'session_ancestors.session_key', 'sessions.key')
+    .select('sessions.key')
+    .where('session_ancestors.ancestor_key', '=', p.ancestorKey)
+    .where('sessions.label', '=', p.label)
+    .where('sessions.label', 'is not', null)
+    .where('sessions.archived_at', 'is', null)
+    .orderBy('sessions.updated_at', 'desc')
+    .orderBy('sessions.key', 'desc')
+    .limit(p.limit),
+);
+
 /** Sorts after every row, so that the first page is asked like any other. */
 const BEFORE_ALL: SessionCursor = { updatedAt: Number.MAX_SAFE_INTEGER, key: '' };
 const WRITE_ONCE: readonly string[] = ['key', 'spawnedBy', 'rootKey', 'spawnDepth'];
@@ -254,6 +268,14 @@ export class SqlSessions implements SessionWrites {
       agentId: agentId ?? '',
       limit,
     });
+  }
+
+  async labelledBelow(query: {
+    label: string;
+    ancestorKey: string;
+    limit: number;
+  }): Promise<string[]> {
+    return (await this.#unit.all(LABELLED_BELOW, query)).map(({ key }) => key);
   }
 
   findByChat(query: SessionChat & { limit: number }): Promise<SessionRow[]> {

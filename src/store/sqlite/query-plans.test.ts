@@ -161,6 +161,11 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ],
   ['sessions.getBySessionId', (tx) => tx.sessions.getBySessionId('s'), /windows USING/],
   [
+    'sessions.labelledBelow',
+    (tx) => tx.sessions.labelledBelow({ label: 'ops', ancestorKey: 'k1', limit: 2 }),
+    /INDEX sessions_label \(label=\?\)/,
+  ],
+  [
     'sessions.findByLabel',
     (tx) => tx.sessions.findByLabel({ label: 'ops', limit: 2 }),
     /INDEX sessions_label \(label=\?\)/,

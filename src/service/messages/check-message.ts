@@ -1,0 +1,97 @@
+/** What stands against a message of a person or program (`chat.send`, `agent`), in the order in which it is told. Writes nothing. */
+import { closureOf } from '../../core/access.ts';
+import { findAgent } from '../../core/agents.ts';
+import { mayOperatorCreate } from '../../core/keys.ts';
+import type { Refusal, RefusalRule } from '../../core/refusals.ts';
+import { type ErrorCode, GatewayError } from '../../protocol/errors.ts';
+import type { Config } from '../../protocol/options/config.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
+import type { ReadTx } from '../../store/store.ts';
+import { sendPolicyRefusal } from '../delivery/outbox.ts';
+import { keySettings } from '../sessions/key-settings.ts';
+import { lookUpMain, lookUpSession, type LookUp } from '../sessions/look-up-session.ts';
+import type { AcceptMessage } from './accepted-message.ts';
+
+/** Where a message goes. */
+export interface Place {
+  key: string;
+  agentId: string;
+}
+
+/** Returns the session that a message goes to, or why to none; one that is not there is made only where an operator may (A4). */
+export async function findPlace(
+  tx: ReadTx,
+  config: Config,
+  request: Pick<AcceptMessage, 'sessionKey' | 'sessionId' | 'agentId'>,
+): Promise<Place | Refusal> {
+  const { agentIds, defaultAgentId, mainKey } = keySettings(config);
+  const agentId = request.agentId ?? defaultAgentId;
+  const text = request.sessionKey ?? request.sessionId;
+  const viewer = { agentId, currentKey: undefined };
+  const found: LookUp =
+    text === undefined
+      ? await lookUpMain(tx, config, agentId)
+      : await lookUpSession(tx, config, { text, viewer });
+  if (found.type === 'malformed') return refuse('malformed', found.error);
+  if (found.type === 'session') {
+    refuseOtherAgent(request, found.agentId);
+    const { key, sessionId, session } = found;
+    if (session === undefined || sessionId === session.sessionId) {
+      return { key, agentId: found.agentId };
+    }
+    const current = session.sessionId;
+    const error = `sessionId ${sessionId} is from before a reset; the current sessionId is ${current}`;
+    return refuse('old_transcript', error);
+  }
+  if (request.sessionKey === undefined || found.canonicalKey === undefined) {
+    const list = text === undefined ? 'agents.list' : 'sessions.list';
+    return refuse('not_found', `${found.what} not found; see ${list}`);
+  }
+  const creation = mayOperatorCreate(found.canonicalKey, { mainKey, agentIds });
+  if (!creation.ok) return refuse('no_creation', creation.error);
+  refuseOtherAgent(request, creation.agentId);
+  return { key: found.canonicalKey, agentId: creation.agentId };
+}
+
+/** A contradiction within the request is a fault of the call. */
+function refuseOtherAgent(request: Pick<AcceptMessage, 'agentId'>, agentId: string): void {
+  if (request.agentId === undefined || request.agentId.toLowerCase() === agentId) return;
+  throw new GatewayError(
+    'invalid_request',
+    `agentId ${request.agentId} and the session of agent ${agentId} do not go together; give one of them`,
+  );
+}
+
+/** Returns what refuses a message to this session, or undefined. */
+export function messageRefusal(config: Config, session: SessionRow): Refusal | undefined {
+  return closureRefusal(config, session) ?? sendPolicyRefusal(config, session);
+}
+
+/** What refuses an owner's command too: a session that is closed, or that no agent has. */
+export function closureRefusal(config: Config, session: SessionRow): Refusal | undefined {
+  const closure = closureOf(session);
+  if (closure !== undefined) {
+    return refuse(closure, `session ${session.key} is ${closure}; it takes no messages`);
+  }
+  if (findAgent(config, session.agentId) === undefined) {
+    const error = `agent ${session.agentId} of session ${session.key} is not configured; add it to agents.list`;
+    return refuse('no_agent', error);
+  }
+  return undefined;
+}
+
+/** An operator's code for a rule; every other one is `invalid_request` (B6). */
+const CODES: Partial<Record<RefusalRule, ErrorCode>> = {
+  not_found: 'not_found',
+  no_creation: 'not_found',
+  queue_cap: 'unavailable',
+};
+
+/** Returns the error that tells an operator of a refusal, its rule in the details: no session is a secret to one. */
+export function refusedOperator({ rule, error }: Refusal): GatewayError {
+  return new GatewayError(CODES[rule] ?? 'invalid_request', error, { details: { rule } });
+}
+
+function refuse(rule: RefusalRule, error: string): Refusal {
+  return { status: 'error', error, rule };
+}

@@ -1,0 +1,42 @@
+import { findAgent } from '../../core/agents.ts';
+import type { SessionCaller } from '../../core/caller.ts';
+import { isSubagentKey } from '../../core/keys.ts';
+import { modelOfSession } from '../../core/models.ts';
+import type { Refusal } from '../../core/refusals.ts';
+import { closedToolRefusal, toolClosedBy, type ToolQuery } from '../../core/tool-policy.ts';
+import type { Config } from '../../protocol/options/config.ts';
+import { SESSION_TOOL_NAMES, type SessionToolName } from '../../protocol/tools/session-tools.ts';
+import type { ReadTx } from '../../store/store.ts';
+
+type Caller = Pick<SessionCaller, 'sessionKey' | 'agentId'>;
+
+/** Returns why the tool policy closes a session tool to this session, or undefined (DR8). */
+export async function closedTool(
+  tx: ReadTx,
+  config: Config,
+  { caller, tool }: { caller: Caller; tool: SessionToolName },
+): Promise<Refusal | undefined> {
+  const closedBy = toolClosedBy(await toolQueryOf(tx, config, caller), tool);
+  return closedBy === undefined
+    ? undefined
+    : closedToolRefusal({ tool, closedBy, whom: `to session ${caller.sessionKey}` });
+}
+
+/** As the session's next turn would be judged: with the model that it would have. */
+async function toolQueryOf(
+  tx: ReadTx,
+  config: Config,
+  { sessionKey, agentId }: Caller,
+): Promise<ToolQuery> {
+  const session = await tx.sessions.get(sessionKey);
+  return {
+    config,
+    agentId,
+    model: modelOfSession(config, findAgent(config, agentId), session?.model),
+    isSubagent: isSubagentKey(sessionKey),
+    // as in a turn: no session is
+    isSandboxed: false,
+    spawnDepth: session?.spawnDepth ?? 0,
+    available: SESSION_TOOL_NAMES,
+  };
+}
