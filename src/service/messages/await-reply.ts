@@ -4,7 +4,7 @@ import type { SessionsSendAnswer } from '../../protocol/tools/session-tools.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import { must } from '../../util/assert.ts';
 import type { RunServices } from '../context.ts';
-import { answerOf, awaitRuns } from '../runs/wait-for-run.ts';
+import { answerOf, awaitRuns, maskedError } from '../runs/wait-for-run.ts';
 import { awaitInRun, type Interruption } from '../runs/wait-in-run.ts';
 
 /** Waits for the run of a message and says how it stands, in the words of A9. */
@@ -31,7 +31,7 @@ function toAnswer(
     endedAt: _ended,
     sessionKey: _key,
     ...answer
-  } = answerOf(run, wait.timeoutMs);
+  } = maskedError(answerOf(run, wait.timeoutMs));
   const { interruptedBy } = wait;
   if (interruptedBy !== undefined && !isOutcome(run.state)) {
     const error = `the wait ended because a message came in for you (run ${interruptedBy.runId}); what you sent was accepted and is still ${run.state}: do not send it again`;

@@ -1,4 +1,5 @@
 /** Waiting for the outcome of runs. The wait belongs to the server; the rows decide (A9, A12, DESIGN 4). */
+import { maskSecrets } from '../../core/mask-secrets.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { InputRow } from '../../store/input-repository.ts';
@@ -112,6 +113,11 @@ export function answerOf(run: RunRow, waitedMs: number): RunWaitAnswer {
     ...(run.state === 'ok' ? { reply: run.reply ?? '' } : {}),
     ...(run.state === 'ok' || error === undefined ? {} : { error }),
   };
+}
+
+/** An error of another session's run may quote a credential: it is told without (A8). */
+export function maskedError(answer: RunWaitAnswer): RunWaitAnswer {
+  return answer.error === undefined ? answer : { ...answer, error: maskSecrets(answer.error) };
 }
 
 /** A note has no turn of its own: it is done once it stands in the transcript (A12). */

@@ -22,7 +22,7 @@ import {
   type TargetsOrRefusal,
   type WaitedTarget,
 } from './wait-targets.ts';
-import { answerOf, awaitRuns, type WaitMode } from './wait-for-run.ts';
+import { answerOf, awaitRuns, maskedError, type WaitMode } from './wait-for-run.ts';
 import {
   awaitInRun,
   type Interruption,
@@ -172,7 +172,7 @@ function toAnswer(
 
 /** Many replies share the cap of a history, because they go into one context. */
 function toDone(run: RunRow, maxLength: number): Omit<WaitedRun, 'runId' | 'sessionKey'> {
-  const { status, outcome, reply, error } = answerOf(run, 0);
+  const { status, outcome, reply, error } = maskedError(answerOf(run, 0));
   return {
     status,
     outcome: must(outcome, `run ${run.runId} goes on`),

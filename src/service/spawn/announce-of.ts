@@ -1,6 +1,7 @@
 /** The announce of a child as text: what the runtime knows of its run, and what the child said (B7.7, A18). */
 import { announceText } from '../../core/announce-text.ts';
 import { parseKey } from '../../core/keys.ts';
+import { maskSecrets } from '../../core/mask-secrets.ts';
 import { withoutQuotes } from '../../core/quote-guard.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import type { AnnounceStatus, RunOutcome } from '../../protocol/words.ts';
@@ -65,7 +66,7 @@ export async function announceOf(
 /** Why it failed, or who stopped it; never what it was asked. */
 function notesOf({ spawn, task, announceTurn }: EndedChild): string[] {
   const failed = announceTurn?.state === 'aborted' ? announceTurn : task;
-  return failed?.error ? [withoutQuotes(failed.error, spawn.task)] : [];
+  return failed?.error ? [maskSecrets(withoutQuotes(failed.error, spawn.task))] : [];
 }
 
 function statsOf(context: RunContext, { spawn, child, task }: EndedChild): StatsOfChild {
