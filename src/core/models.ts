@@ -174,7 +174,9 @@ function unknownProvider(config: Config, name: string): string {
 
 function shown(names: string[]): string {
   const rest = names.length - SHOWN_NAMES;
-  return names.slice(0, SHOWN_NAMES).map(briefly).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+  return (
+    names.slice(0, SHOWN_NAMES).map(briefly).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
+  );
 }
 
 function refused(error: string): ModelResolution {
