@@ -2,6 +2,7 @@
 import { maskSecrets } from '../../core/mask-secrets.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
+import type { Config } from '../../protocol/options/config.ts';
 import type { InputRow } from '../../store/input-repository.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx, Store } from '../../store/store.ts';
@@ -10,6 +11,7 @@ import { isNote } from './accept-run.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { RunWaitAnswer } from './run-answers.ts';
 import { briefly } from '../../util/briefly.ts';
+import { wordsOfAnother } from '../sessions/words-of-another.ts';
 
 export interface WaitDeps {
   store: Store;
@@ -115,9 +117,20 @@ export function answerOf(run: RunRow, waitedMs: number): RunWaitAnswer {
   };
 }
 
-/** An error of another session's run may quote a credential: it is told without (A8). */
-export function maskedError(answer: RunWaitAnswer): RunWaitAnswer {
-  return answer.error === undefined ? answer : { ...answer, error: maskSecrets(answer.error) };
+/**
+ * Returns the answer as another session is told it (A8): an error without the credentials that it quotes,
+ * a reply without its own unless `tools.sessions_history.mask` is off; of that at most `replyLength`.
+ */
+export function toldToAnother(
+  config: Config,
+  { answer, replyLength = Infinity }: { answer: RunWaitAnswer; replyLength?: number },
+): RunWaitAnswer {
+  const { reply, error } = answer;
+  return {
+    ...answer,
+    ...(reply !== undefined && { reply: wordsOfAnother(config, reply, replyLength) }),
+    ...(error !== undefined && { error: maskSecrets(error) }),
+  };
 }
 
 /** A note has no turn of its own: it is done once it stands in the transcript (A12). */

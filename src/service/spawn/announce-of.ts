@@ -12,6 +12,7 @@ import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import type { RunContext } from '../context.ts';
 import { transcriptPathOf } from '../sessions/session-row-view.ts';
+import { wordsOfAnother } from '../sessions/words-of-another.ts';
 import { lastWorkOf, textOfRun } from './last-work.ts';
 
 const STATUS: Record<RunOutcome, AnnounceStatus> = {
@@ -48,16 +49,19 @@ export async function announceOf(
       stats: statsOf(context, ended),
     });
   }
-  const finalReply = (await lastWorkOf(tx, { spawn: ended.spawn, task })).reply ?? '';
+  const told = (text: string): string => wordsOfAnother(context.config(), text);
+  const finalReply = told((await lastWorkOf(tx, { spawn: ended.spawn, task })).reply ?? '');
   const hasSpoken = announceTurn?.state === 'ok';
   return announceText({
     status: STATUS[must(isOutcome(task.state) ? task.state : undefined, `${task.runId} goes on`)],
     announceReply: hasSpoken
-      ? await textOfRun(tx, { run: announceTurn, role: 'assistant' })
+      ? told((await textOfRun(tx, { run: announceTurn, role: 'assistant' })) ?? '')
       : undefined,
     finalReply,
     newestToolResult:
-      finalReply.trim() === '' ? await textOfRun(tx, { run: task, role: 'toolResult' }) : undefined,
+      finalReply.trim() === ''
+        ? told((await textOfRun(tx, { run: task, role: 'toolResult' })) ?? '')
+        : undefined,
     notes: notesOf(ended),
     stats: statsOf(context, ended),
   });
