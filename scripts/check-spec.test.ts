@@ -5,6 +5,7 @@ import { checkSpec } from './check-spec.ts';
 const GOOD = {
   spec: '# Rules\n- **SS7** A repeated send returns the first run.\n- **KY1** One form.\n',
   fieldCases: '| id | what |\n|---|---|\n| BR-017 | doubled |\n',
+  security: '| class | what | held by |\n|---|---|---|\n| replay | bound | SS7, BR-017 |\n',
   errors: '| code | meaning |\n|---|---|\n| `not_found` | gone |\n',
   errorCodes: ['not_found'],
 };
@@ -43,6 +44,19 @@ test('codes of docs/errors.md and of the program must be the same', () => {
 });
 
 test('a missing page is one finding', () => {
-  const findings = checkSpec(new Map(), { ...GOOD, spec: undefined, fieldCases: '' });
+  const findings = checkSpec(new Map(), { ...GOOD, spec: undefined, fieldCases: '', security: '' });
   assert.deepEqual(findings, [{ file: 'SPEC.md', message: 'is missing; write it' }]);
+});
+
+test('a class of attack that nothing holds, or a test that is not there, is found', () => {
+  const files = new Map([['test/x.test.ts', title('SS7, KY1, BR-017')]]);
+  const row = (holders: string) => GOOD.security.replace('SS7, BR-017', holders);
+  const found = (security: string) =>
+    checkSpec(files, { ...GOOD, security }).map(({ message }) => message);
+  assert.deepEqual(found(GOOD.security), []);
+  assert.deepEqual(found(row('SS7, GW99')), [
+    '"replay" is held by GW99, which stands in no test title',
+  ]);
+  assert.deepEqual(found(row('')), ['"replay" is held by nothing, which stands in no test title']);
+  assert.deepEqual(found(`${GOOD.security}\n## More\n| a | b | c |\n`), []);
 });

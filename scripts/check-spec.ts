@@ -11,6 +11,8 @@ export interface SpecTexts {
   spec: string | undefined;
   /** docs/field-cases.md: one row or line per `BR-nnn` */
   fieldCases: string | undefined;
+  /** docs/security.md: the last column of the table of attacks has the rules and cases that hold a row */
+  security: string | undefined;
   /** docs/errors.md: one row per code, in backticks, first column */
   errors: string | undefined;
   errorCodes: readonly string[];
@@ -41,8 +43,27 @@ export function checkSpec(files: SourceFiles, texts: SpecTexts): Finding[] {
       tested: casesInTitles,
       noun: 'field case',
     }),
+    ...checkSecurity(texts, titles),
     ...checkErrors(texts),
   ];
+}
+
+/** Each class of attack is held by at least one test; each test that it names is there. */
+function checkSecurity({ security }: SpecTexts, titles: ReadonlyMap<string, Place>): Finding[] {
+  const file = 'docs/security.md';
+  if (security === undefined) return [{ file, message: 'is missing; say what holds each attack' }];
+  const [, below = ''] = security.split(/^\| class \|.*$/m);
+  const [table = ''] = below.split(/^## /m);
+  const rows = [...table.matchAll(/^\|([^|]*)\|.*\|([^|]*)\|$/gm)].slice(1);
+  return rows.flatMap(([, kind = '', holders = '']) => {
+    const ids = holders.split(',').map((id) => id.trim());
+    return ids
+      .filter((id) => !titles.has(id))
+      .map((id) => ({
+        file,
+        message: `"${kind.trim()}" is held by ${id === '' ? 'nothing' : id}, which stands in no test title`,
+      }));
+  });
 }
 
 /** Titles start with their ids in brackets: `[SS7] …`, `[SS7, BR-017] …`. Case tables count too. */

@@ -59,6 +59,7 @@ function createChecks(): Check[] {
       checkSpec(files, {
         spec: readText('SPEC.md'),
         fieldCases: readText('docs/field-cases.md'),
+        security: readText('docs/security.md'),
         errors: readText('docs/errors.md'),
         errorCodes: Object.keys(ERROR_CODES),
       }),

@@ -4,6 +4,7 @@ import type { Environment } from '../config/env-references.ts';
 import { ensureGatewayToken } from '../config/gateway-token.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { LoadedConfig, LoadOptions } from '../config/load-config.ts';
+import { secretValues } from '../config/secret-values.ts';
 import type { GatewayAuth } from '../gateway/authenticate.ts';
 import type { GatewaySettings } from '../gateway/door-settings.ts';
 import type { ReloadReport } from '../gateway/dispatch.ts';
@@ -14,6 +15,8 @@ import type { Logger } from '../util/logger.ts';
 export interface LiveConfig {
   /** Returns the configuration in force. */
   current(): Config;
+  /** Returns the secrets that the gateway was told since its start, by value. */
+  secrets(): readonly string[];
   /** Returns how the door is set up by it. */
   gatewaySettings(): GatewaySettings;
   /**
@@ -31,8 +34,11 @@ export function createLiveConfig(
   let config = first.config;
   let auth = authOf(first, env);
   const settings = () => toSettings(config, auth);
+  // an old one may stand in what is still going
+  const secrets = new Set(secretsOf(config, auth));
   return {
     current: () => config,
+    secrets: () => [...secrets],
     gatewaySettings: settings,
     reload: (apply) => {
       try {
@@ -45,6 +51,7 @@ export function createLiveConfig(
           report.applied.push(path);
         config = next;
         auth = nextAuth;
+        for (const secret of secretsOf(config, auth)) secrets.add(secret);
         apply(settings());
         tell(logger, { ...report, warnings: loaded.warnings });
         return report;
@@ -63,6 +70,10 @@ function authOf(loaded: LoadedConfig, env: Environment): GatewayAuth {
     throw new GatewayError('unsupported', 'gateway.auth.mode: trusted-proxy is not supported yet');
   if (mode === 'token') return { mode, token: ensureGatewayToken(loaded, { env }).token };
   return mode === 'password' ? { mode, password } : { mode };
+}
+
+function secretsOf(config: Config, { token, password }: GatewayAuth): string[] {
+  return [...secretValues(config), token ?? '', password ?? ''];
 }
 
 function toSettings({ gateway }: Config, auth: GatewayAuth): GatewaySettings {

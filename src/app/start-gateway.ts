@@ -13,6 +13,7 @@ import {
   type LoadedConfig,
   type LoadOptions,
 } from '../config/load-config.ts';
+import { secretValues } from '../config/secret-values.ts';
 import { spawnTargets } from '../core/agents.ts';
 import { SCRIPTED_MODEL } from '../core/models.ts';
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts';
@@ -51,6 +52,8 @@ export interface RunningGateway {
   stateDir: string;
   /** what the scripted runtime stands in for; undefined when a model is configured */
   notice: string | undefined;
+  /** where it says what happens, without credentials */
+  logger: Logger;
   /** Loads the configuration anew; rejects `config` and changes nothing when something is wrong in it. */
   reload(): Promise<ReloadReport>;
   /** Stops taking work, hands over and closes. May be called twice. */
@@ -66,7 +69,9 @@ const WATCH_INTERVAL_MS = 1000;
 export async function startGateway(options: StartOptions = {}): Promise<RunningGateway> {
   const loaded = loadConfig(options);
   const env = options.env ?? process.env;
-  const logger = options.logger ?? createLogger(env['TRUNKLINE_LOG_LEVEL'] ?? 'info');
+  let secrets = (): readonly string[] => secretValues(loaded.config);
+  const level = env['TRUNKLINE_LOG_LEVEL'] ?? 'info';
+  const logger = options.logger ?? createLogger(level, () => secrets());
   for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
   const bootId = randomUUID();
   const { store: opened, release } = await openStore(loaded, {
@@ -77,6 +82,7 @@ export async function startGateway(options: StartOptions = {}): Promise<RunningG
   const store = options.wrapStore === undefined ? opened : options.wrapStore(opened);
   try {
     const live = createLiveConfig(loaded, { options, env, logger });
+    secrets = live.secrets;
     return await startOn(store, { loaded, live, logger, bootId, options, release });
   } catch (error) {
     await release();
@@ -130,8 +136,16 @@ async function startOn(store: Store, start: Start): Promise<RunningGateway> {
       onChange: () => void reload().catch(() => {}),
     });
     const parts = { gateway, host, mirror, stopWatch, release, urlFile: loaded.urlPath };
-    const token = auth.token;
-    return { url, port, token, stateDir, notice: noticeOf(loaded), reload, stop: stopOnce(parts) };
+    return {
+      url,
+      port,
+      token: auth.token,
+      stateDir,
+      notice: noticeOf(loaded),
+      logger,
+      reload,
+      stop: stopOnce(parts),
+    };
   } catch (error) {
     await host.stop(0);
     await mirror?.stop();

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { TRUNKLINE_VERSION } from '../app/version.ts';
+import { maskSecrets } from '../core/mask-secrets.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { processIo } from './cli-io.ts';
 import type { CliIo } from './cli-io.ts';
@@ -132,7 +133,7 @@ async function createProgram(argv: readonly string[], io: CliIo): Promise<Comman
 
 function reportError(error: unknown, { io, isJson }: { io: CliIo; isJson: boolean }): void {
   const isOurs = error instanceof GatewayError;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = maskSecrets(error instanceof Error ? error.message : String(error));
   if (isJson) {
     const code = isOurs ? error.code : 'internal';
     const details = isOurs && error.details !== undefined ? { details: error.details } : {};
@@ -141,6 +142,6 @@ function reportError(error: unknown, { io, isJson }: { io: CliIo; isJson: boolea
   }
   io.note(`trunkline: ${printable(message)}`);
   if (!isOurs && error instanceof Error && io.env['TRUNKLINE_DEBUG'] !== undefined) {
-    io.note(error.stack ?? '');
+    io.note(maskSecrets(error.stack ?? ''));
   }
 }

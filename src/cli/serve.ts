@@ -1,4 +1,5 @@
 import type { CliIo } from './cli-io.ts';
+import { EXIT } from './exit-codes.ts';
 import { loadLean } from './load-lean.ts';
 
 /** How a gateway is started from the command line. */
@@ -28,6 +29,11 @@ export async function serve(flags: ServeFlags, io: CliIo): Promise<void> {
       configPath: flags.config,
       env: io.env,
     });
+  });
+  // Node would write the error as it is, with whatever it quotes.
+  process.once('uncaughtException', (err) => {
+    gateway.logger.error({ err }, 'the gateway has broken and ends');
+    process.exit(EXIT.failure);
   });
   if (gateway.notice !== undefined) io.note(`note: ${gateway.notice}`);
   io.out(

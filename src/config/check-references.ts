@@ -146,7 +146,7 @@ function aliasErrors(config: Config): ConfigIssue[] {
     if (alias === undefined) return [];
     const folded = alias.trim().toLowerCase();
     const path = formatPath(['agents', 'defaults', 'models', key]);
-    if (seen.has(folded)) return [{ path, message: `alias "${alias}" is given twice` }];
+    if (seen.has(folded)) return [{ path, message: `alias "${briefly(alias)}" is given twice` }];
     seen.add(folded);
     return [];
   });
@@ -193,7 +193,7 @@ function toolListWarnings(config: Config, agents: PlacedAgent[]): ConfigIssue[] 
     (['allow', 'deny'] as const).flatMap((list) =>
       unknownToolGroups(lists[list] ?? []).map((name) => ({
         path: formatPath([...path, list]),
-        message: `"${name}" is no group of tools; the entry has no effect`,
+        message: `"${briefly(name)}" is no group of tools; the entry has no effect`,
       })),
     ),
   );

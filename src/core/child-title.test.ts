@@ -11,6 +11,7 @@ const CASES: [what: string, task: string, title: string | null][] = [
     'Read every file of the folder and write down which of them …',
   ],
   ['a word that nobody reads is left out', `Use sk-${'x'.repeat(40)} here`, 'Use … here'],
+  ['a credential is masked', 'Use AKIAIOSFODNN7EXAMPLE here', 'Use [masked] here'],
   ['a task without a word has none', '…!', null],
 ];
 for (const [what, task, title] of CASES) {

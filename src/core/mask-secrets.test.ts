@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { MASK, maskBeginning, maskSecrets, maskValue } from './mask-secrets.ts';
+import { MASK, maskBeginning, maskKnown, maskSecrets, maskValue } from './mask-secrets.ts';
 
 const LONG = 'aB3dE5gH'.repeat(8);
 const DIGITS = '0123456789abcdef'.repeat(4);
@@ -31,6 +31,11 @@ const TOKENS: [issuer: string, token: string][] = [
   ['Linear', `lin_api_${LONG.slice(0, 40)}`],
   ['Databricks', `dapi${DIGITS.slice(0, 32)}`],
   ['Docker', `dckr_pat_${LONG.slice(0, 27)}`],
+  ['GitHub, of an app', `ghs_${LONG.slice(0, 36)}.${LONG}.${LONG.slice(0, 20)}`],
+  ['Vercel', `vcp_${LONG.slice(0, 40)}`],
+  ['Tailscale', `tskey-auth-${LONG.slice(0, 16)}-${LONG.slice(0, 32)}`],
+  ['Cloudflare', `cfut_${LONG.slice(0, 40)}${DIGITS.slice(0, 8)}`],
+  ['Slack, a webhook', `https://hooks.slack.com/services/T0AB/B0AB/${LONG.slice(0, 24)}`],
   ['a JSON Web Token', `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.${LONG.slice(0, 43)}`],
 ];
 
@@ -78,6 +83,22 @@ describe('credentials', () => {
     test(`[MK1] ${JSON.stringify(text)} stays as it is`, () => {
       assert.equal(maskSecrets(text), text);
     });
+
+  test('[MK1] no text switches the masking off, and no two masks are for one token', () => {
+    const token = `vcp_${LONG.slice(0, 40)}`;
+    const text = `secretlint-disable ${token} // secretlint-disable-line ${token}`;
+    assert.equal(
+      maskSecrets(text),
+      `secretlint-disable ${MASK} // secretlint-disable-line ${MASK}`,
+    );
+  });
+
+  test('[MK6] a known secret is masked whatever it looks like', () => {
+    assert.equal(
+      maskKnown('say open sesame, open', ['open sesame', '', 'say']),
+      `say ${MASK}, open`,
+    );
+  });
 
   test('[MK1] masking again changes nothing', () => {
     const part = fc.constantFrom(

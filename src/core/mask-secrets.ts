@@ -2,6 +2,7 @@
  * Credentials taken out of what another session reads (A8). The rest of a text stays as it is; what is
  * stored is never changed.
  */
+import { findTokens, type TokenRange } from './issuer-formats.ts';
 import { PLACED_FORMATS, SECRET_NAME, TOKEN_FORMATS } from './secret-formats.ts';
 
 /** Stands where a credential was. */
@@ -12,7 +13,29 @@ export function maskSecrets(text: string): string {
   patterns ??= compile();
   let masked = text;
   for (const pattern of patterns) masked = masked.replace(pattern, `$<kept>${MASK}`);
-  return masked;
+  return maskRanges(masked, findTokens(masked));
+}
+
+/** The same for a text that may also hold one of these secrets, whatever it looks like. */
+export function maskKnown(text: string, secrets: readonly string[]): string {
+  let masked = text;
+  for (const secret of secrets)
+    if (secret.length >= SHORTEST_SECRET) masked = masked.replaceAll(secret, MASK);
+  return maskSecrets(masked);
+}
+
+/** Shorter ones would stand in texts by chance, UTF-16 units. */
+const SHORTEST_SECRET = 6;
+
+function maskRanges(text: string, ranges: readonly TokenRange[]): string {
+  if (ranges.length === 0) return text;
+  let masked = '';
+  let end = 0;
+  for (const [from, to] of ranges.toSorted(([a], [b]) => a - b)) {
+    if (from >= end) masked += text.slice(end, from) + MASK;
+    end = Math.max(end, to);
+  }
+  return masked + text.slice(end);
 }
 
 /**

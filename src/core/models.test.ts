@@ -77,6 +77,13 @@ test('a model is `provider/id`, an alias, or any id of a provider without a list
   }
 });
 
+test('[FZ3] an unknown model is refused with the beginnings of long names of others', () => {
+  const long = 'y'.repeat(5000);
+  const models = { any: { alias: long } };
+  const resolved = resolveModel(defaultConfig({ agents: { defaults: { models } } }), 'any');
+  assert.ok(!resolved.ok && resolved.error.length < 300);
+});
+
 test('a session talks to its override, else to its agent’s model, the default one, the first one, the scripted one', () => {
   const modelsOf = (input: ConfigInput, override?: string | null) => {
     const from = defaultConfig(input);

@@ -54,7 +54,7 @@ export function resolveModel(config: Config, text: string): ModelResolution {
     return { ok: true, model: { provider, id: ref.id } };
   const known = shown(listed.map((model) => `${provider}/${model.id}`));
   return refused(
-    `unknown model "${briefly(ref.id)}" of provider "${provider}"; its models are ${known}`,
+    `unknown model "${briefly(ref.id)}" of provider "${briefly(provider)}"; its models are ${known}`,
   );
 }
 
@@ -174,7 +174,9 @@ function unknownProvider(config: Config, name: string): string {
 
 function shown(names: string[]): string {
   const rest = names.length - SHOWN_NAMES;
-  return names.slice(0, SHOWN_NAMES).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+  return (
+    names.slice(0, SHOWN_NAMES).map(briefly).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
+  );
 }
 
 function refused(error: string): ModelResolution {

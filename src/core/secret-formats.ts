@@ -7,7 +7,7 @@
 export const TOKEN_FORMATS: readonly (readonly [issuer: string, pattern: string])[] = [
   ['OpenAI, Anthropic, OpenRouter and others', 'sk-(?=[\\w-]{0,40}\\d)[\\w-]{16,}'],
   ['Stripe', '[spr]k_(?:live|test)_\\w{10,}|whsec_[\\w+/=]{16,}'],
-  ['GitHub', 'gh[pousr]_\\w{20,}|github_pat_\\w{20,}'],
+  ['GitHub', 'gh[pousr]_\\w{20,}(?:\\.[\\w-]{10,}){0,2}|github_pat_\\w{20,}'],
   ['GitLab', 'gl(?:pat|dt|ft|rt|ptt|cbt|soat|agent|imt|oas|ffct)-[\\w-]{16,}'],
   ['Slack', 'xox[abeoprs]-[\\w-]{10,}|xapp-[\\w-]{10,}'],
   ['AWS', '(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])'],

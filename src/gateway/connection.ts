@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { RawData, WebSocket } from 'ws';
+import { maskSecrets, maskValue } from '../core/mask-secrets.ts';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { EventName, PlainPayloads } from '../protocol/events.ts';
 import type { RequestFrame } from '../protocol/frames.ts';
@@ -154,7 +155,8 @@ export class Connection {
     }
     if (parsed.id !== undefined) this.#respondError(parsed.id, parsed.error);
     if (this.#session === undefined) this.close(CLOSE.refused, 'the first frame must be connect');
-    else if (parsed.id === undefined) this.close(CLOSE.invalidFrame, parsed.error.message);
+    else if (parsed.id === undefined)
+      this.close(CLOSE.invalidFrame, maskSecrets(parsed.error.message));
   }
 
   async #connect(frame: RequestFrame): Promise<void> {
@@ -170,7 +172,7 @@ export class Connection {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (!result.ok) {
       const error = this.#respondError(frame.id, result.error);
-      return this.close(result.closeCode, error.message);
+      return this.close(result.closeCode, maskSecrets(error.message));
     }
     // the secret may have been replaced meanwhile
     if (isOutdated(result.session, this.#deps.secret)) return this.#closeRotated();
@@ -226,7 +228,9 @@ export class Connection {
     const error = toGatewayError(thrown);
     if (error.code === 'internal' && !this.#gone.signal.aborted)
       this.#deps.logger.error({ err: thrown, connId: this.#id }, 'request failed');
-    this.#send(JSON.stringify({ type: 'res', id, ok: false, error: toWireError(error) }));
+    this.#send(
+      JSON.stringify({ type: 'res', id, ok: false, error: maskValue(toWireError(error)) }),
+    );
     return error;
   }
 

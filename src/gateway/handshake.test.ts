@@ -43,6 +43,13 @@ test('[GW1] hello-ok says what was granted, what exists and which limits hold', 
   socket.ws.close();
 });
 
+test('[FZ3, GW1] a first frame that is not connect is echoed in short', async () => {
+  const socket = await door.open();
+  const answer = await socket.request('x'.repeat(81), {});
+  assert.ok(!answer.ok);
+  assert.match(answer.error.message, /^x{80}…: the first frame must be connect$/);
+});
+
 const base = connectParams();
 const client = base['client'] as object;
 const refusals: { title: string; params: object; code: string; details?: string; close: number }[] =

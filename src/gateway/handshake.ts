@@ -4,6 +4,7 @@ import type { ConnectParams, HelloOk, RequestFrame } from '../protocol/frames.ts
 import { METHOD_NAMES, parseConnectParams } from '../protocol/methods.ts';
 import { PROTOCOL_MAX, PROTOCOL_MIN, negotiateProtocol } from '../protocol/versions.ts';
 import type { ProtocolVersion } from '../protocol/versions.ts';
+import { briefly } from '../util/briefly.ts';
 import { admitClient } from './admit-client.ts';
 import type { AdmitDeps, Admitted } from './admit-client.ts';
 import type { AuthLimiter, AuthPeer } from './auth-limiter.ts';
@@ -110,7 +111,7 @@ export function toHello(
 }
 
 function notConnected(method: string): GatewayError {
-  return new GatewayError('unauthorized', `${method}: the first frame must be connect`, {
+  return new GatewayError('unauthorized', `${briefly(method)}: the first frame must be connect`, {
     details: { code: 'NOT_CONNECTED', recommendedNextStep: 'connect' },
   });
 }

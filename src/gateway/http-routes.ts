@@ -8,6 +8,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { maskSecrets } from '../core/mask-secrets.ts';
 import { ERROR_CODES, GatewayError, toGatewayError } from '../protocol/errors.ts';
 import { parseMethodParams } from '../protocol/methods.ts';
 import { expandScopes } from '../protocol/scopes.ts';
@@ -140,7 +141,7 @@ function toRefusal(
   return refuse(c, {
     status: isRateLimited ? 429 : ERROR_CODES[error.code].httpStatus,
     type: isRateLimited ? 'rate_limited' : error.code,
-    message: error.message,
+    message: maskSecrets(error.message),
   });
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
+import { maskSecrets } from '../core/mask-secrets.ts';
 import { ERROR_CODES, GatewayError, toGatewayError } from '../protocol/errors.ts';
 import { peerOf } from './auth-limiter.ts';
 import type { AuthLimiter, AuthPeer } from './auth-limiter.ts';
@@ -75,7 +76,7 @@ function refuse(transport: Duplex, error: GatewayError): void {
   const retryAfterMs = error.details?.['retryAfterMs'];
   const headers =
     typeof retryAfterMs === 'number' ? [`Retry-After: ${Math.ceil(retryAfterMs / 1000)}`] : [];
-  end(transport, { status, type, message: error.message, headers });
+  end(transport, { status, type, message: maskSecrets(error.message), headers });
 }
 
 /** Any `Upgrade` header brings a request here, `h2c` of an HTTP client too. */

@@ -215,7 +215,7 @@ for (const api of ['openai-completions', 'anthropic-messages'] as const) {
     it('keeps the API key out of an error that quotes it', async () => {
       fake.failNext({ kind: 'status', status: 401, message: `wrong key ${API_KEY}` });
       const final = await run(createTurn('SAY: x'));
-      assert.equal(final.errorMessage, 'fake/fake-1: 401 wrong key ***');
+      assert.equal(final.errorMessage, 'fake/fake-1: 401 wrong key [masked]');
     });
 
     it('names a server that cannot be reached', async () => {

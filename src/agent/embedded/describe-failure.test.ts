@@ -42,10 +42,10 @@ const CASES: [string, { status?: number; retryAfterMs?: number; raw?: string }, 
   ],
   [
     'keys by their look',
-    { raw: 'no sk-abcdefghijklmnop and Bearer abc.def' },
-    'p/m: no *** and ***',
+    { raw: 'no sk-abcdefghijklmn0p and Bearer abc.def.12345' },
+    'p/m: no [masked] and Bearer [masked]',
   ],
-  ['the configured key', { raw: 'no hunter2hunter2' }, 'p/m: no ***'],
+  ['the configured key', { raw: 'no hunter2hunter2' }, 'p/m: no [masked]'],
 ];
 
 describe('describeFailure', () => {

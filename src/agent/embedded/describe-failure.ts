@@ -1,3 +1,5 @@
+import { maskKnown } from '../../core/mask-secrets.ts';
+
 const MAX_CHARACTERS = 300;
 
 /**
@@ -12,7 +14,7 @@ export function describeFailure(failure: {
   raw: string | undefined;
   apiKey: string | undefined;
 }): string {
-  const words = maskSecrets(providerWords(failure.raw ?? ''), failure.apiKey);
+  const words = maskKnown(providerWords(failure.raw ?? ''), [failure.apiKey ?? '']);
   const status = failure.status === undefined || failure.status < 400 ? '' : `${failure.status} `;
   const text = words.startsWith(status.trim()) ? words : `${status}${words}`;
   const short = text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text;
@@ -45,9 +47,4 @@ function findMessage(body: unknown): string | undefined {
 
 function oneLine(text: string): string {
   return text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
-}
-
-function maskSecrets(text: string, apiKey: string | undefined): string {
-  const known = apiKey !== undefined && apiKey.length >= 6 ? text.replaceAll(apiKey, '***') : text;
-  return known.replaceAll(/\b(?:sk|pk|key)-[\w-]{12,}|Bearer\s+\S+/g, '***');
 }

@@ -10,6 +10,7 @@ import { must } from '../../util/assert.ts';
 import { acceptRun } from '../runs/accept-run.ts';
 import type { RunContext } from '../context.ts';
 import { routeOf } from '../delivery/outbox.ts';
+import { wordsOfAnother } from '../sessions/words-of-another.ts';
 import { applyMove } from './apply-move.ts';
 import { nextSides, noAnnounceOf, turnObstacleOf } from './exchange-obstacles.ts';
 
@@ -44,7 +45,7 @@ async function queueTurn(tx: WriteTx, context: RunContext, exchange: ExchangeRow
     runId: turnRunId(exchangeId, exchange.turns + 1),
     sessionKey: speakerKey,
     kind: 'exchange',
-    text: exchange.latestReply ?? '',
+    text: wordsOfAnother(context.config(), exchange.latestReply ?? ''),
     provenance: provenanceOf(exchange, { sourceSessionKey: sourceKey, hops }),
     purpose: 'exchange_turn',
     runClass: 'nested',

@@ -1,10 +1,11 @@
 import type { SessionCaller } from '../../core/caller.ts';
 import { isOutcome } from '../../core/run-state.ts';
+import type { Config } from '../../protocol/options/config.ts';
 import type { SessionsSent } from '../../protocol/tools/session-tools.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import { must } from '../../util/assert.ts';
 import type { RunServices } from '../context.ts';
-import { answerOf, awaitRuns } from '../runs/wait-for-run.ts';
+import { answerOf, awaitRuns, toldToAnother } from '../runs/wait-for-run.ts';
 import { awaitInRun, type Interruption } from '../runs/wait-in-run.ts';
 
 /** Waits for the run of a message and says how it stands, in the words of A9. */
@@ -15,23 +16,25 @@ export async function awaitReply(
   if (caller.run === undefined) {
     const deadlineAt = services.clock.now() + timeoutMs;
     const [run] = await awaitRuns(services, { runIds: [runId], mode: 'all', deadlineAt });
-    return toAnswer(must(run, `accepted run ${runId} has no row`), { timeoutMs });
+    const row = must(run, `accepted run ${runId} has no row`);
+    return toAnswer(row, { timeoutMs, config: services.config() });
   }
   const interruptedBy = await awaitInRun(services, { call: caller.run, mode: 'all' });
   const run = await services.store.read((tx) => tx.runs.get(runId));
-  return toAnswer(must(run, `accepted run ${runId} has no row`), { timeoutMs, interruptedBy });
+  const row = must(run, `accepted run ${runId} has no row`);
+  return toAnswer(row, { timeoutMs, interruptedBy, config: services.config() });
 }
 
 function toAnswer(
   run: RunRow,
-  wait: { timeoutMs: number; interruptedBy?: Interruption | undefined },
+  wait: { timeoutMs: number; config: Config; interruptedBy?: Interruption | undefined },
 ): SessionsSent {
   const {
     startedAt: _started,
     endedAt: _ended,
     sessionKey: _key,
     ...answer
-  } = answerOf(run, wait.timeoutMs);
+  } = toldToAnother(wait.config, { answer: answerOf(run, wait.timeoutMs) });
   const { interruptedBy } = wait;
   if (interruptedBy !== undefined && !isOutcome(run.state)) {
     const error = `the wait ended because a message came in for you (run ${interruptedBy.runId}); what you sent was accepted and is still ${run.state}: do not send it again`;

@@ -1,6 +1,8 @@
 /** Waiting for the outcome of runs. The wait belongs to the server; the rows decide (A9, A12, DESIGN 4). */
+import { maskSecrets } from '../../core/mask-secrets.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
+import type { Config } from '../../protocol/options/config.ts';
 import type { InputRow } from '../../store/input-repository.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx, Store } from '../../store/store.ts';
@@ -9,6 +11,7 @@ import { isNote } from './accept-run.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { RunWaitAnswer } from './run-answers.ts';
 import { briefly } from '../../util/briefly.ts';
+import { wordsOfAnother } from '../sessions/words-of-another.ts';
 
 export interface WaitDeps {
   store: Store;
@@ -111,6 +114,22 @@ export function answerOf(run: RunRow, waitedMs: number): RunWaitAnswer {
     outcome: run.state,
     ...(run.state === 'ok' ? { reply: run.reply ?? '' } : {}),
     ...(run.state === 'ok' || error === undefined ? {} : { error }),
+  };
+}
+
+/**
+ * Returns the answer as another session is told it (A8): an error without the credentials that it quotes,
+ * a reply without its own unless `tools.sessions_history.mask` is off; of that at most `replyLength`.
+ */
+export function toldToAnother(
+  config: Config,
+  { answer, replyLength = Infinity }: { answer: RunWaitAnswer; replyLength?: number },
+): RunWaitAnswer {
+  const { reply, error } = answer;
+  return {
+    ...answer,
+    ...(reply !== undefined && { reply: wordsOfAnother(config, reply, replyLength) }),
+    ...(error !== undefined && { error: maskSecrets(error) }),
   };
 }
 

@@ -1,4 +1,5 @@
 /** `sessions_wait` and `runs.wait`: waiting for several runs at once (A20). */
+import type { Config } from '../../protocol/options/config.ts';
 import type { SessionCaller } from '../../core/caller.ts';
 import { toldOf } from '../../core/refusals.ts';
 import { isOutcome } from '../../core/run-state.ts';
@@ -23,7 +24,7 @@ import {
   type TargetsOrRefusal,
   type WaitedTarget,
 } from './wait-targets.ts';
-import { answerOf, awaitRuns, type WaitMode } from './wait-for-run.ts';
+import { answerOf, awaitRuns, toldToAnother, type WaitMode } from './wait-for-run.ts';
 import {
   awaitInRun,
   type Interruption,
@@ -153,12 +154,14 @@ function toAnswer(
 ): SessionsWaited {
   const done: WaitedRun[] = [];
   const pending: SessionsWaited['pending'] = [];
-  const { maxBytes } = services.config().tools.sessions_history;
+  const config = services.config();
+  const { maxBytes } = config.tools.sessions_history;
   for (const [index, run] of runs.entries()) {
     const target = must(targets[index], `run ${run.runId} was not asked for`);
     const ids = { runId: target.runId, sessionKey: target.shownKey };
     if (isOutcome(run.state)) {
-      done.push({ ...ids, ...toDone(run, Math.floor(maxBytes / runs.length)) });
+      const maxLength = Math.floor(maxBytes / runs.length);
+      done.push({ ...ids, ...toDone(config, { run, maxLength }) });
     } else pending.push({ ...ids, messageState: run.state });
   }
   const isEnough = mode === 'all' ? pending.length === 0 : done.length > 0;
@@ -172,8 +175,12 @@ function toAnswer(
 }
 
 /** Many replies share the cap of a history, because they go into one context. */
-function toDone(run: RunRow, maxLength: number): Omit<WaitedRun, 'runId' | 'sessionKey'> {
-  const { status, outcome, reply, error } = answerOf(run, 0);
+function toDone(
+  config: Config,
+  { run, maxLength }: { run: RunRow; maxLength: number },
+): Omit<WaitedRun, 'runId' | 'sessionKey'> {
+  const answer = toldToAnother(config, { answer: answerOf(run, 0), replyLength: maxLength });
+  const { status, outcome, reply, error } = answer;
   return {
     status,
     outcome: must(outcome, `run ${run.runId} goes on`),

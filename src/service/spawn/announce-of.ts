@@ -1,6 +1,7 @@
 /** The announce of a child as text: what the runtime knows of its run, and what the child said (B7.7, A18). */
 import { announceText } from '../../core/announce-text.ts';
 import { parseKey } from '../../core/keys.ts';
+import { maskSecrets } from '../../core/mask-secrets.ts';
 import { withoutQuotes } from '../../core/quote-guard.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import type { AnnounceStatus, RunOutcome } from '../../protocol/words.ts';
@@ -11,6 +12,7 @@ import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import type { RunContext } from '../context.ts';
 import { transcriptPathOf } from '../sessions/session-row-view.ts';
+import { wordsOfAnother } from '../sessions/words-of-another.ts';
 import { lastWorkOf, textOfRun } from './last-work.ts';
 
 const STATUS: Record<RunOutcome, AnnounceStatus> = {
@@ -47,16 +49,19 @@ export async function announceOf(
       stats: statsOf(context, ended),
     });
   }
-  const finalReply = (await lastWorkOf(tx, { spawn: ended.spawn, task })).reply ?? '';
+  const told = (text: string): string => wordsOfAnother(context.config(), text);
+  const finalReply = told((await lastWorkOf(tx, { spawn: ended.spawn, task })).reply ?? '');
   const hasSpoken = announceTurn?.state === 'ok';
   return announceText({
     status: STATUS[must(isOutcome(task.state) ? task.state : undefined, `${task.runId} goes on`)],
     announceReply: hasSpoken
-      ? await textOfRun(tx, { run: announceTurn, role: 'assistant' })
+      ? told((await textOfRun(tx, { run: announceTurn, role: 'assistant' })) ?? '')
       : undefined,
     finalReply,
     newestToolResult:
-      finalReply.trim() === '' ? await textOfRun(tx, { run: task, role: 'toolResult' }) : undefined,
+      finalReply.trim() === ''
+        ? told((await textOfRun(tx, { run: task, role: 'toolResult' })) ?? '')
+        : undefined,
     notes: notesOf(ended),
     stats: statsOf(context, ended),
   });
@@ -65,7 +70,7 @@ export async function announceOf(
 /** Why it failed, or who stopped it; never what it was asked. */
 function notesOf({ spawn, task, announceTurn }: EndedChild): string[] {
   const failed = announceTurn?.state === 'aborted' ? announceTurn : task;
-  return failed?.error ? [withoutQuotes(failed.error, spawn.task)] : [];
+  return failed?.error ? [maskSecrets(withoutQuotes(failed.error, spawn.task))] : [];
 }
 
 function statsOf(context: RunContext, { spawn, child, task }: EndedChild): StatsOfChild {
