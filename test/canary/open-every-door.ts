@@ -89,6 +89,8 @@ async function askAsOperator({ ask }: CanaryWorld, runId: string): Promise<void>
   await ask('deliveries.drop', { deliveryId: CANARIES.message });
   await ask('sessions.reset', { key: 'agent:a:failing' });
   await ask('sessions.delete', { key: 'agent:a:failing' });
+  await ask('policy.explain', { as: OTHER, verb: 'send', to: ONE });
+  await ask('policy.explain', { as: OTHER, verb: 'send', to: CANARIES.message }, 'socket refusal');
   await ask('audit.list');
   await ask(CANARIES.message, {}, 'socket refusal');
 }
@@ -124,6 +126,7 @@ async function runCommands({ run, stateDir }: CanaryWorld): Promise<void> {
   await run('audit');
   await run('tool', 'sessions_history', JSON.stringify({ sessionKey: ONE }), '--as', OTHER);
   await run('call', 'chat.history', JSON.stringify({ sessionKey: ONE }));
+  await run('policy', 'explain', '--as', OTHER, '--verb', 'send', '--to', ONE);
   await run('devices', 'list');
   await run('config', 'check');
   await run('backup', join(stateDir, 'copy.backup'));
