@@ -318,12 +318,13 @@ describe('what is visible', () => {
 
   test('[AC1, BR-061] a hidden session and a missing one read the same', async (t) => {
     const world = createSessionWorld(t);
-    await world.add({ key: MAIN }, { key: GROUP, sessionId: 's-hidden' });
+    const sessionId = '00000000-0000-4000-8000-00000000000a';
+    await world.add({ key: MAIN }, { key: GROUP, sessionId });
     const hidden = await refused(world, { sessionKey: GROUP });
     assert.equal(hidden.status, 'forbidden');
     assert.match(hidden.error, /tools\.sessions\.visibility/);
-    for (const sessionKey of ['agent:main:discord:group:none', 's-hidden', NOBODY])
-      assert.deepEqual(await refused(world, { sessionKey }), hidden);
+    for (const words of ['agent:main:discord:group:none', sessionId, NOBODY])
+      assert.deepEqual(await refused(world, { sessionKey: words }), hidden);
   });
 
   test('[SH9] an archived session stays readable', async (t) => {
