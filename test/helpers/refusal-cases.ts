@@ -135,7 +135,7 @@ export const REFUSAL_CASES: Record<RefusalRule, RefusalCase | { unreachable: str
   tool_closed: {
     config: { ...OPEN, tools: { deny: ['sessions_send'] } },
     query: { verb: 'send', to: B },
-    setting: ['tools.profile', null],
+    setting: ['tools.deny', ['sessions_send']],
   },
   malformed: { query: { verb: 'read', to: 'group:G1' } },
   not_found: { query: { verb: 'read', to: 'agent:a:missing' } },
@@ -290,7 +290,10 @@ export const REFUSAL_CASES: Record<RefusalRule, RefusalCase | { unreachable: str
   max_children_per_session: {
     config: subagentDefaults({ maxChildrenPerSession: 1 }),
     query: { verb: 'spawn' },
-    prepare: (world) => world.tool('sessions_spawn', { task: 'SAY: first' }),
+    prepare: async (world) => {
+      await world.tool('sessions_spawn', { task: 'SAY: first' });
+      await world.quiet();
+    },
     setting: [`${SETTINGS}.maxChildrenPerSession`, 1],
   },
   require_agent_id: {
@@ -309,9 +312,12 @@ export const REFUSAL_CASES: Record<RefusalRule, RefusalCase | { unreachable: str
   no_threads: { query: { verb: 'spawn', args: { thread: true } } },
   model: { query: { verb: 'spawn', args: { model: 'nobody/nothing' } } },
   budget_wider: {
-    config: { ...OPEN, agents: { ...agents, defaults: { budget: { tokens: 9 } } } },
+    config: {
+      ...OPEN,
+      agents: { list: [{ id: 'a', default: true, budget: { tokens: 9 } }, { id: 'b' }] },
+    },
     query: { verb: 'spawn', args: { budget: { tokens: 10 } } },
-    setting: ['agents.defaults.budget', { tokens: 9 }],
+    setting: ['agents.list[].budget', { tokens: 9 }],
   },
   budget_unpriced: { query: { verb: 'spawn', args: { budget: { usd: 1 } } } },
   attachments_disabled: {
