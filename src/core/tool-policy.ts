@@ -19,9 +19,18 @@ export const DEFAULT_TOOLS: readonly string[] = [
   'exec',
 ];
 
+/** Of the default set for a client that has an inbox, and offered to nobody else. */
+const INBOX_TOOL = 'sessions_inbox';
+
 /** What a `group:<name>` of a policy stands for. */
 const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
-  'group:sessions': ['sessions_list', 'sessions_history', 'sessions_send', 'sessions_spawn'],
+  'group:sessions': [
+    'sessions_list',
+    'sessions_history',
+    'sessions_send',
+    'sessions_spawn',
+    INBOX_TOOL,
+  ],
   'group:agents': ['agents_list'],
   'group:fs': ['read', 'write', 'edit'],
   'group:runtime': ['exec'],
@@ -30,7 +39,14 @@ const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
 /** What each profile allows; `full` is every tool there is. */
 const PROFILE_TOOLS: Record<Exclude<ToolProfile, 'full'>, readonly string[]> = {
   minimal: ['session_status'],
-  messaging: ['sessions_list', 'sessions_history', 'sessions_send', 'session_status', 'message'],
+  messaging: [
+    'sessions_list',
+    'sessions_history',
+    'sessions_send',
+    INBOX_TOOL,
+    'session_status',
+    'message',
+  ],
   coding: ['group:fs', 'group:runtime', 'group:sessions', 'group:agents'],
 };
 
@@ -39,6 +55,8 @@ export interface ToolQuery {
   config: Config;
   agentId: string;
   isSubagent: boolean;
+  /** it has an inbox, and no runtime of ours; absent = no */
+  isClient?: boolean;
   /** 0 for a session that nobody spawned */
   spawnDepth: number;
   /** names of every tool there is */
@@ -52,7 +70,10 @@ interface AllowDeny {
 
 /** Returns the tools that a session is offered, in the order of `available`. */
 export function offeredTools(query: ToolQuery): string[] {
-  const { config, available } = query;
+  const { config } = query;
+  const available = query.available.filter(
+    (name) => query.isClient === true || name !== INBOX_TOOL,
+  );
   const agentTools = findAgent(config, query.agentId)?.tools ?? {};
   const stages = [profileStage(config.tools.profile), config.tools];
   stages.push(profileStage(agentTools.profile), agentTools);
@@ -144,5 +165,6 @@ function fits(pattern: string, text: string): boolean {
 }
 
 function isDefaultTool(name: string): boolean {
-  return DEFAULT_TOOLS.includes(name.toLowerCase());
+  const folded = name.toLowerCase();
+  return DEFAULT_TOOLS.includes(folded) || folded === INBOX_TOOL;
 }

@@ -23,6 +23,9 @@ import { admitDevice } from './devices/admit-device.ts';
 import { approvePairing, listPairings, rejectPairing } from './devices/decide-pairings.ts';
 import { listDevices, revokeDevice, rotateDeviceToken } from './devices/manage-devices.ts';
 import { relayDevices } from './devices/relay-devices.ts';
+import { expireInbox, expireOldInboxes } from './inbox/expire-inbox.ts';
+import { openClientSession } from './inbox/open-client-session.ts';
+import { readInbox, takeInboxNews } from './inbox/read-inbox.ts';
 import { createJobRunner } from './job-runner.ts';
 import { listAgents } from './sessions/list-agents.ts';
 import { listSessions } from './sessions/list-sessions.ts';
@@ -100,6 +103,7 @@ export function createServices(context: RunContext): ServiceHost {
       await recover(context);
       await startChannels(host);
       await rearmClocks(context);
+      await expireOldInboxes(context);
       jobs.start();
       scheduler.start();
     },
@@ -151,6 +155,8 @@ function toServices(host: RunServices): Services {
     listAgents: (caller) => Promise.resolve(listAgents(host, caller)),
     waitForSessions: (caller, args) => waitAsSession(host, caller, args),
     stopSession: (caller, args) => stopAsSession(host, caller, args),
+    readInbox: (caller, args) => readInbox(host, caller, args),
+    takeInboxNews: (caller) => takeInboxNews(host, caller),
     waitForRuns: (wait) => waitAsOperator(host, wait),
     stopRuns: (caller, stop) => stopAsOperator(host, caller, stop),
     getRun: (runId) => getRun(host, runId),
@@ -171,6 +177,7 @@ function toServices(host: RunServices): Services {
     resetSession: (caller, reset) => resetSession(host, caller, reset),
     deleteSession: (caller, deletion) => deleteSession(host, caller, deletion),
     listWindows: (query) => listWindows(host, query),
+    openClientSession: (request) => openClientSession(host, request),
     patchSession: (caller, patch) => patchSession(host, caller, patch),
     listConfiguredAgents: () => listConfiguredAgents(host),
     admitDevice: (request) => admitDevice(host, request),
@@ -190,6 +197,7 @@ function jobHandlers(host: RunServices & DeliveryContext): Readonly<Record<strin
     'advance-exchange': ({ exchangeId = '' }) => advanceExchange(host, exchangeId),
     'archive-session': ({ key = '' }) => archiveSession(host, key),
     'maintain-sessions': () => maintainSessions(host),
+    'expire-inbox': ({ runId = '' }) => expireInbox(host, runId),
     'announce-spawn': ({ childKey = '' }) => announceSpawn(host, childKey),
     // a job of an earlier version names its one delivery, which then is a route of its own
     deliver: ({ routeKey, deliveryId = '' }) => deliver(host, routeKey ?? deliveryId),
@@ -206,6 +214,8 @@ function capOf(config: Config, runClass: RunClass): number {
       return config.cron.maxConcurrentRuns;
     case 'nested':
       return NESTED_CAP;
+    case 'inbox':
+      return 0;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { SessionCaller } from '../core/caller.ts';
-import { isSubagentKey } from '../core/keys.ts';
+import { isClientKey, isSubagentKey } from '../core/keys.ts';
 import { offeredTools } from '../core/tool-policy.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import type { Config } from '../protocol/options/config.ts';
@@ -55,6 +55,7 @@ async function offeredTo(
     config: config(),
     agentId,
     isSubagent: isSubagentKey(sessionKey),
+    isClient: isClientKey(sessionKey),
     spawnDepth: session?.spawnDepth ?? 0,
     available: SESSION_TOOL_NAMES,
   });

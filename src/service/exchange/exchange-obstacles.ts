@@ -3,6 +3,8 @@ import { closureOf } from '../../core/access.ts';
 import { findAgent } from '../../core/agents.ts';
 import { nextSpeaker, type TurnObstacle } from '../../core/exchange.ts';
 import { loopRefusal } from '../../core/loops.ts';
+import { isClientKey } from '../../core/keys.ts';
+import type { Config } from '../../protocol/options/config.ts';
 import type { NoAnnounceReason } from '../../protocol/words.ts';
 import type { ExchangeRow } from '../../store/follow-up-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
@@ -59,12 +61,17 @@ async function sideObstacleOf(
   if (closure !== undefined) {
     return { endReason: 'error', detail: `session ${key} is ${closure}` };
   }
-  if (findAgent(context.config(), session.agentId) !== undefined) return undefined;
-  return { endReason: 'no_runtime', detail: noRuntimeText(session.agentId, key) };
+  const detail = noRuntimeOf(context.config(), session);
+  return detail === undefined ? undefined : { endReason: 'no_runtime', detail };
 }
 
-/** Returns what an exchange says of a side that has no runtime. */
-export function noRuntimeText(agentId: string, key: string): string {
+/** Returns what an exchange says of a side that has no runtime, undefined = it has one. */
+export function noRuntimeOf(
+  config: Config,
+  { agentId, key }: { agentId: string; key: string },
+): string | undefined {
+  if (isClientKey(key)) return `session ${key} is a client's, which answers from its inbox`;
+  if (findAgent(config, agentId) !== undefined) return undefined;
   return `agent ${agentId} of session ${key} is not configured (agents.list)`;
 }
 
@@ -78,7 +85,7 @@ export async function noAnnounceOf(
   const target = await tx.sessions.get(targetKey);
   if (target === undefined || closureOf(target) === 'deleted') return 'session_gone';
   if (closureOf(target) === 'archived') return 'session_archived';
-  if (findAgent(context.config(), target.agentId) === undefined) return 'no_runtime';
+  if (noRuntimeOf(context.config(), target) !== undefined) return 'no_runtime';
   const route = routeOf(target);
   if (!isChatRoute(route)) return 'no_route';
   return context.channels.has(route.channel) ? undefined : 'no_channel';

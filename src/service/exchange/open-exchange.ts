@@ -1,12 +1,11 @@
 /** Opening an exchange with the message that starts it (A10). */
-import { findAgent } from '../../core/agents.ts';
 import type { SessionCaller } from '../../core/caller.ts';
 import type { SessionsSendArgs } from '../../protocol/tools/session-tools.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { RunServices } from '../context.ts';
-import { noRuntimeText } from './exchange-obstacles.ts';
+import { noRuntimeOf } from './exchange-obstacles.ts';
 import { supersedeExchanges } from './supersede-exchanges.ts';
 
 /** The message that may start an exchange. */
@@ -70,10 +69,10 @@ function endWithoutRuntime(
   services: RunServices,
   { caller, session }: ExchangeOpening,
 ): string | undefined {
-  const ends = [
-    { agentId: caller.agentId, key: caller.sessionKey },
-    { agentId: session.agentId, key: session.key },
-  ];
-  const missing = ends.find(({ agentId }) => findAgent(services.config(), agentId) === undefined);
-  return missing === undefined ? undefined : noRuntimeText(missing.agentId, missing.key);
+  const ends = [{ agentId: caller.agentId, key: caller.sessionKey }, session];
+  for (const end of ends) {
+    const missing = noRuntimeOf(services.config(), end);
+    if (missing !== undefined) return missing;
+  }
+  return undefined;
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { closureOf } from '../../core/access.ts';
 import { findAgent } from '../../core/agents.ts';
 import { type OperatorCaller, operatorName } from '../../core/caller.ts';
-import { isSubagentKey, mayOperatorCreate } from '../../core/keys.ts';
+import { isSubagentKey } from '../../core/keys.ts';
 import { resolveModel } from '../../core/models.ts';
 import { queueSettings } from '../../core/queue-settings.ts';
 import { routeOfParts } from '../../core/route-of-parts.ts';
@@ -23,15 +23,22 @@ import {
   type RunOptions,
 } from '../runs/accept-run.ts';
 import type { RunContext } from '../context.ts';
+import { heldRun } from '../inbox/held-run.ts';
+import type { RunEnd } from '../runs/close-run.ts';
+import { closeUnplayed, isUnplayed } from '../runs/close-unplayed.ts';
+import { INTERRUPTED_TEXT } from '../runs/interrupts.ts';
 import { keySettings } from '../sessions/key-settings.ts';
 import { lookUpMain, lookUpSession, type LookUp } from '../sessions/look-up-session.ts';
 import { isChatRoute, routeOf, sendPolicyOf, toLastRoute } from '../delivery/outbox.ts';
+import { newPlaceOf, type OperatorPlace, refuseOtherAgent } from '../sessions/operator-place.ts';
 import { ensureSession } from '../sessions/session-rows.ts';
 import { tellDropped } from '../runs/tell-dropped.ts';
 import { interruptWaits } from '../runs/wait-in-run.ts';
 import type { AcceptMessage, Accepted } from './accepted-message.ts';
 import { queueMessage, type QueuedMessage } from './queue-message.ts';
 import { briefly } from '../../util/briefly.ts';
+
+const INTERRUPTED: RunEnd = { state: 'aborted', message: undefined, error: INTERRUPTED_TEXT };
 
 /** Accepts the message, or returns the first acceptance under its key. Rejects with what was wrong, before any effect. */
 export async function acceptMessage(
@@ -62,11 +69,6 @@ export async function acceptMessage(
   return accepted;
 }
 
-interface Place {
-  key: string;
-  agentId: string;
-}
-
 async function acceptNew(
   tx: WriteTx,
   context: RunContext,
@@ -75,7 +77,12 @@ async function acceptNew(
     place,
     idempotency,
     options,
-  }: { request: AcceptMessage; place: Place; idempotency: IdempotencyKey; options: RunOptions },
+  }: {
+    request: AcceptMessage;
+    place: OperatorPlace;
+    idempotency: IdempotencyKey;
+    options: RunOptions;
+  },
 ): Promise<{ accepted: Accepted; dropped: RunRow[] }> {
   const config = context.config();
   const label = request.label === undefined ? {} : { label: request.label };
@@ -102,11 +109,24 @@ async function acceptNew(
     timeoutMs: request.timeoutMs ?? config.agents.defaults.timeoutSeconds * 1000,
   });
   await interruptWaits(tx, { sessionKey: session.key, byRunId: runId });
+  const dropped = [...queued.dropped, ...(await endInterrupted(tx, context, run))];
   const { acceptedAt } = run;
   return {
     accepted: { runId, sessionKey: session.key, acceptedAt, isNew: true, state: 'queued' },
-    dropped: queued.dropped,
+    dropped,
   };
+}
+
+/** What a client has in hand is played by nobody who could hear of an interrupt (B12): it ends here. */
+async function endInterrupted(
+  tx: WriteTx,
+  context: RunContext,
+  { sessionKey, queueMode }: RunRow,
+): Promise<RunRow[]> {
+  const lane = queueMode === 'interrupt' ? await tx.lanes.get(sessionKey) : undefined;
+  const held = lane && (await heldRun(tx, lane));
+  if (lane === undefined || held === undefined || !isUnplayed(held, lane)) return [];
+  return [(await closeUnplayed(tx, context, { run: held, end: INTERRUPTED })).run];
 }
 
 /** Only what people write waits in a mode; each `agent` call has a turn of its own. */
@@ -129,8 +149,12 @@ async function earlierAcceptance(tx: WriteTx, runId: string): Promise<Accepted> 
 }
 
 /** Returns the session the message goes to; one that is not there is made only where an operator may (A4). */
-async function placeOf(tx: WriteTx, config: Config, request: AcceptMessage): Promise<Place> {
-  const { agentIds, defaultAgentId, mainKey } = keySettings(config);
+async function placeOf(
+  tx: WriteTx,
+  config: Config,
+  request: AcceptMessage,
+): Promise<OperatorPlace> {
+  const { defaultAgentId } = keySettings(config);
   const agentId = request.agentId ?? defaultAgentId;
   const text = request.sessionKey ?? request.sessionId;
   const viewer = { agentId, currentKey: undefined };
@@ -140,7 +164,7 @@ async function placeOf(tx: WriteTx, config: Config, request: AcceptMessage): Pro
       : await lookUpSession(tx, config, { text, viewer });
   if (found.type === 'malformed') throw new GatewayError('invalid_request', found.error);
   if (found.type === 'session') {
-    refuseOtherAgent(request, found.agentId);
+    refuseOtherAgent(request.agentId, found);
     if (found.session !== undefined && found.sessionId !== found.session.sessionId) {
       throw new GatewayError(
         'invalid_request',
@@ -153,18 +177,7 @@ async function placeOf(tx: WriteTx, config: Config, request: AcceptMessage): Pro
     const list = text === undefined ? 'agents.list' : 'sessions.list';
     throw new GatewayError('not_found', `${found.what} not found; see ${list}`);
   }
-  const creation = mayOperatorCreate(found.canonicalKey, { mainKey, agentIds });
-  if (!creation.ok) throw new GatewayError('not_found', creation.error);
-  refuseOtherAgent(request, creation.agentId);
-  return { key: found.canonicalKey, agentId: creation.agentId };
-}
-
-function refuseOtherAgent(request: AcceptMessage, agentId: string): void {
-  if (request.agentId === undefined || request.agentId.toLowerCase() === agentId) return;
-  throw new GatewayError(
-    'invalid_request',
-    `agentId ${request.agentId} and the session of agent ${agentId} do not go together; give one of them`,
-  );
+  return refuseOtherAgent(request.agentId, newPlaceOf(config, found.canonicalKey));
 }
 
 function refuseClosed(config: Config, session: SessionRow): void {

@@ -2,7 +2,7 @@
 import type { AgentTool, Turn } from '../../agent/runtime.ts';
 import { buildSystemPrompt } from '../../agent/system-prompt.ts';
 import { type AgentSettings, findAgent, workspaceOf } from '../../core/agents.ts';
-import { channelOf, isSubagentKey } from '../../core/keys.ts';
+import { channelOf, isClientKey, isSubagentKey } from '../../core/keys.ts';
 import { modelOfSession } from '../../core/models.ts';
 import { type ContextMessage, type OwnPrompt, toModelContext } from '../../core/model-context.ts';
 import {
@@ -77,6 +77,7 @@ function offeredTo(
     config: context.config(),
     agentId: session.agentId,
     isSubagent: isSubagentKey(session.key),
+    isClient: isClientKey(session.key),
     spawnDepth: session.spawnDepth,
     available: [...tools.keys()],
   });

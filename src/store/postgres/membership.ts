@@ -10,6 +10,7 @@
  */
 import { randomInt } from 'node:crypto';
 import pg from 'pg';
+import { RUN_CLASSES } from '../../protocol/words.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { StoreSignal } from '../store.ts';
@@ -49,7 +50,8 @@ const SWEEP = `select
   exists (select 1 from gateways where id <> $1 and ${IS_DEAD})
     or exists (select 1 from lanes where owner is not null and owner <> $1
       and not exists (select 1 from gateways where gateways.id = lanes.owner)) as has_orphans,
-  (select session_key from lanes where owner is null and pending > 0 limit 1) as ready_key`;
+  (select session_key from lanes where owner is null and pending > 0
+    and head_class in (${RUN_CLASSES.map((name) => `'${name}'`).join(', ')}) limit 1) as ready_key`;
 
 export interface MembershipOptions {
   /** of the database itself, not of a pooler */
