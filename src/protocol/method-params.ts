@@ -50,17 +50,12 @@ export const sessionsSearchParams = z.strictObject({
   sessionKey: key.exactOptional(),
 });
 
-export const sessionsCreateParams = z
-  .strictObject({
-    key: key.exactOptional(),
-    clientName: name.exactOptional(),
-    agentId: name.exactOptional(),
-    displayName: name.exactOptional(),
-  })
-  .refine((given) => given.key !== undefined || given.clientName !== undefined, {
-    path: ['key'],
-    message: 'give a key or a clientName',
-  });
+export const sessionsCreateParams = z.strictObject({
+  key: key.exactOptional(),
+  clientName: name.exactOptional(),
+  agentId: name.exactOptional(),
+  displayName: name.exactOptional(),
+});
 
 const clearable = name.nullable().exactOptional();
 export const sessionsPatchParams = z.strictObject({
