@@ -286,6 +286,7 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     /INDEX usage_days_of_root \(root_key=\? AND \(session_key,day,model\)>/,
   ],
   ['lanes.hold', (tx) => tx.lanes.hold('k'), /PRIMARY KEY/],
+  ['lanes.take', (tx) => tx.lanes.take({ sessionKey: 'k', owner: 'boot' }), /PRIMARY KEY/],
   ['spawns.unsettledOf', (tx) => tx.spawns.unsettledOf('k'), /INDEX spawns_unsettled/],
   ['spawns.hasUnsettled', (tx) => tx.spawns.hasUnsettled('k'), /INDEX spawns_unsettled/],
   [
