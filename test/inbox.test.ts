@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { type Message, textOf } from '../src/protocol/message.ts';
+import { runCli } from './helpers/captured-io.ts';
 import { makeStateDir } from './helpers/gateway-process.ts';
 import { openGateway } from './helpers/open-gateway.ts';
 import {
@@ -489,4 +490,31 @@ test('[IB3] a gateway that starts again leaves what a client has in hand where i
     'user: two',
     'assistant: done',
   ]);
+});
+
+test('[IB13] trunkline sessions inbox shows what waits and answers it', async (t) => {
+  const world = await clientWorld(t);
+  const runId = await sendAs(world, B, { message: 'are you\nthere?' });
+  await sendAs(world, B, { message: 'a note', mode: 'note' });
+  await say(world, 'and you?');
+  const { url, token } = world.gateway;
+  const cli = (...args: string[]) =>
+    runCli(['sessions', 'inbox', ...args, '--url', url, '--token', token ?? '']);
+  const shown = await cli('--as', C);
+  assert.equal(shown.exitCode, 0, shown.notes);
+  assert.equal(
+    shown.out,
+    `note from ${B}\n  a note\nmessage ${runId} from ${B}\n  are you\n  there?`,
+  );
+  assert.equal(shown.notes, '1 more wait');
+  const answered = await cli('--as', C, '--reply', runId, 'yes');
+  assert.match(answered.out, /^message \S+ from the person\n {2}and you\?$/);
+  assert.equal(answered.notes, `answered ${runId}`);
+  const wrong = await cli('--as', C, '--reply', runId, 'no');
+  assert.deepEqual([wrong.exitCode, wrong.out], [1, '']);
+  assert.match(wrong.notes, /was answered already/);
+  assert.equal((await cli('--as', C, '--reply', runId)).exitCode, 2);
+  const json = await cli('--as', C, '--json');
+  assert.equal((JSON.parse(json.out) as Inbox).messages.length, 1);
+  assert.equal((await stateOf(world, runId))['reply'], 'yes');
 });
