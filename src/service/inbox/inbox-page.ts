@@ -10,8 +10,13 @@ import type {
 import type { InputRow } from '../../store/input-repository.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
-import { must } from '../../util/assert.ts';
 import type { HandedOver } from './hand-over-inbox.ts';
+
+/** A client can still answer, or leave, what it has in hand. */
+const LOST: Pick<InboxMessage, 'from' | 'text'> = {
+  from: { kind: 'gateway' },
+  text: '(this message was lost from the store, see "trunkline doctor")',
+};
 
 /** Returns what the client has in hand, and the notes that it was handed. */
 export async function toInboxPage(
@@ -34,11 +39,10 @@ async function toMessage(
   { run, from }: { run: RunRow; from: (input: InputRow) => InboxSender },
 ): Promise<InboxMessage> {
   const { runId, hops, acceptedAt, deadlineAt } = run;
-  const input = must(await tx.inputs.get(runId), `run ${runId} has no accepted message`);
+  const input = await tx.inputs.get(runId);
   return {
     messageId: runId,
-    from: from(input),
-    text: input.text,
+    ...(input === undefined ? LOST : { from: from(input), text: input.text }),
     acceptedAt,
     state: 'running',
     hops,

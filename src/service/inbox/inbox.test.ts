@@ -6,6 +6,7 @@ import { must } from '../../util/assert.ts';
 import type { RunContext } from '../context.ts';
 import { acceptNote, acceptRun } from '../runs/accept-run.ts';
 import { expireInbox, expireOldInboxes } from './expire-inbox.ts';
+import { openClientSession } from './open-client-session.ts';
 import { readInbox, takeInboxNews } from './read-inbox.ts';
 
 const KEY = 'agent:main:mcp:c';
@@ -162,4 +163,18 @@ test('[IB3] a message that the store has lost ends with an error, and the next o
     [page.messages.map(({ text }) => text), await state('lost')],
     [['next'], 'error'],
   );
+});
+
+test('[IB1] a main session without its row is found and made', async (t) => {
+  const { world, context } = await inboxWorld(t);
+  const opened = await openClientSession(context, { key: ' MAIN ', displayName: 'x' });
+  assert.deepEqual([opened.key, opened.created], ['agent:main:main', true]);
+  const session = await context.store.read((tx) => tx.sessions.get(opened.key));
+  assert.deepEqual([session?.kind, session?.displayName], ['main', 'x']);
+  const again = await openClientSession(context, { key: opened.sessionId, displayName: 'y' });
+  assert.deepEqual(again, { ...opened, created: false });
+  await world.context.store.write('archive', (tx) =>
+    tx.sessions.update(KEY, { archivedAt: tx.now }),
+  );
+  await assert.rejects(openClientSession(context, { key: KEY }), /is archived and cannot act/);
 });

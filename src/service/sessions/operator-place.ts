@@ -19,10 +19,13 @@ export function newPlaceOf(config: Config, canonicalKey: string): OperatorPlace 
 }
 
 /** Throws `invalid_request` when an agent was named that is not the session's; returns the place. */
-export function refuseOtherAgent(given: string | undefined, place: OperatorPlace): OperatorPlace {
-  if (given === undefined || given.toLowerCase() === place.agentId) return place;
+export function refuseOtherAgent(
+  given: string | undefined,
+  { key, agentId }: OperatorPlace,
+): OperatorPlace {
+  if (given === undefined || given.toLowerCase() === agentId) return { key, agentId };
   throw new GatewayError(
     'invalid_request',
-    `agentId ${given} and the session of agent ${place.agentId} do not go together; give one of them`,
+    `agentId ${given} and the session of agent ${agentId} do not go together; give one of them`,
   );
 }
