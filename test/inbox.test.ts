@@ -128,6 +128,7 @@ test('[IB2] who sends sees the message queued, then running, and then the reply'
   assert.equal(next.messages[0]?.['text'], 'x');
   const { status, outcome, reply: said } = await waiting;
   assert.deepEqual([status, outcome, said], ['ok', 'ok', 'yes']);
+  assert.deepEqual(await world.store.read((tx) => tx.usage.callsOf(runId)), [], 'none of ours');
   const [user, assistant] = await world.history(C);
   assert.ok(user?.role === 'user' && assistant?.role === 'assistant');
   assert.equal(user.provenance?.sourceSessionKey, B);
