@@ -169,6 +169,15 @@ const HEALED: [title: string, damage: string[], findings: string[]][] = [
   ],
   ['a job for nothing', [A_JOB], ['job-deliveries']],
   [
+    'a message that a client has and whose time nothing keeps',
+    [
+      RUNNING_RUN,
+      "update runs set run_class = 'inbox', deadline_at = 5 where run_id = 'r-new'",
+      "update lanes set current_run_id = 'r-new', pending = 1, state = 'running', head_class = 'inbox' where session_key = 'agent:a:main'",
+    ],
+    ['inbox-job'],
+  ],
+  [
     'a session whose time to be archived nothing keeps',
     ["update sessions set archive_at = 5 where key = 'agent:b:main'"],
     ['archive-job'],

@@ -211,8 +211,11 @@ test('[PX3] a session that is not there, a run that is not its own, wrong argume
   }
 });
 
-/** What makes each fault of a call, by the tool or in a run; faults of the disk and of ours: attachments.test.ts and nowhere. */
-const FAULT_CASES: Record<Exclude<FaultName, 'attachments' | 'failed'>, [RegExp, Json[]]> = {
+/** What makes each fault of a call, by the tool or in a run; those of clients and of the disk: inbox.test.ts, attachments.test.ts; of ours: nowhere. */
+const FAULT_CASES: Record<
+  Exclude<FaultName, 'inbox' | 'attachments' | 'failed'>,
+  [RegExp, Json[]]
+> = {
   arguments: [/needs sessionKey/, [{ tool: 'sessions_history', args: {} }]],
   cursor: [
     /cursor/,
@@ -253,7 +256,12 @@ test('[PX1] what is no refusal is a fault of the call, and a closed list of them
   await world.say(A, 'TOOL: nothing {}\nSAY: x');
   const [unknown] = await world.toolAnswers(A);
   assert.match(String(unknown?.['error']), FAULT_CASES.unknown_tool[0]);
-  assert.deepEqual(Object.keys(FAULTS), [...Object.keys(FAULT_CASES), 'attachments', 'failed']);
+  assert.deepEqual(Object.keys(FAULTS), [
+    ...Object.keys(FAULT_CASES),
+    'inbox',
+    'attachments',
+    'failed',
+  ]);
 });
 
 test('[PX4] a session cannot ask: the scope is an operator’s, and no tool, with or without a run, reaches it', async (t) => {

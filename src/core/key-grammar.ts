@@ -11,6 +11,7 @@
  *   direct          [<channel>[:<account>]:](direct|dm):<peer…>
  *   group           [<channel>:]group:<id…>
  *   channel, room   <channel>:(channel|room):<id…>
+ *   mcp             mcp:<name…>
  *   other           anything else, kept as given
  */
 
@@ -24,6 +25,7 @@ export type KeyForm =
   | 'cron'
   | 'hook'
   | 'node'
+  | 'mcp'
   | 'other'
   | 'global'
   | 'unknown';
@@ -65,6 +67,7 @@ export function parseKeyBody(text: string, mainKey: string): KeyBody | undefined
   if (word === 'group') return withId('group', 'group:', tail);
   if (word === 'direct' || word === 'dm') return withId('direct', `${word}:`, tail);
   if (word === 'acp') return withId('other', 'acp:', tail);
+  if (word === 'mcp') return withId('mcp', 'mcp:', tail);
   const chat = parseChat(word, tail);
   return chat === null ? { form: 'other', text: text.trim() } : chat;
 }

@@ -6,8 +6,10 @@ import {
   canonicalKey,
   channelOf,
   chatTypeOf,
+  clientKeyOf,
   displayKey,
   isSubagentKey,
+  isClientKey,
   isUuid,
   isValidAgentId,
   kindOf,
@@ -45,6 +47,10 @@ const SPELLINGS: [given: string, key: string | undefined][] = [
   [`agent:m:subagent:${UPPER}:Subagent:${UPPER}`, `agent:m:subagent:${LOWER}:subagent:${LOWER}`],
   [`agent:m:subagent:${UPPER}:THREAD:T1`, `agent:m:subagent:${LOWER}:thread:T1`],
   [`agent:m:ACP:${UPPER}`, `agent:m:acp:${LOWER}`],
+  ['agent:m: MCP :Claude Code:x:group:y', 'agent:m:mcp:Claude Code:x:group:y'],
+  [`agent:m:mcp:${UPPER}`, `agent:m:mcp:${UPPER}`],
+  ['agent:m:mcp:', undefined],
+  ['mcp:x', undefined],
   ['agent:m:main:Thread:17.2', 'agent:m:main:thread:17.2'],
   ['cron:Job-1', 'cron:Job-1'],
   ['agent:ops:Cron:Job-1', 'cron:Job-1'],
@@ -127,7 +133,7 @@ test('an alias of a bare key names its agent', () => {
 
 test('[BR-060] a canonical key is its own canonical form, whatever was given', () => {
   const words =
-    'agent,Main,a_b,subagent,group,Discord,cron,node-x,thread,direct,main, ,,!Ab,global,acp,hook,topic';
+    'agent,Main,a_b,subagent,group,Discord,cron,node-x,thread,direct,main, ,,!Ab,global,acp,MCP,hook,topic';
   const part = fc.constantFrom(UPPER, ...words.split(','));
   const text = fc.oneof(
     fc.string(),
@@ -187,6 +193,8 @@ const KINDS = [
   ['agent:m:direct:p', null, 'other'],
   ['agent:m:direct:x:group:y', null, 'other'],
   ['agent:m:acp:u', null, 'other'],
+  ['agent:m:mcp:u', null, 'other'],
+  ['agent:m:mcp:group:u', null, 'other'],
 ] as const;
 
 test('the kind of each key form', () => {
@@ -208,6 +216,7 @@ test('the channel of each kind', () => {
     [{ key: 'agent:m:custom', kind: 'hook' }, 'internal'],
     [{ key: 'agent:m:subagent:u', kind: 'other', lastChannel: 'webchat' }, 'webchat'],
     [{ key: 'agent:m:subagent:u', kind: 'other' }, 'unknown'],
+    [{ key: 'agent:m:mcp:discord:group:g', kind: 'other' }, 'unknown'],
   ] as const;
   for (const [session, channel] of cases) assert.equal(channelOf(session), channel, session.key);
 });
@@ -238,6 +247,32 @@ test('[KY7] an operator creates sessions of configured agents only, and never in
   for (const key of refused.split(' ')) {
     assert.equal(mayOperatorCreate(key, options).ok, false, key);
   }
+});
+
+test('[IB1] only the word behind the agent id makes a key one of a client', () => {
+  assert.deepEqual(parseKey('agent:m:mcp:a:b'), { form: 'mcp', agentId: 'm', id: 'a:b' });
+  for (const key of ['agent:m:mcp:x', 'agent:m:mcp:subagent:u']) assert.ok(isClientKey(key), key);
+  const others = [
+    'agent:mcp:main',
+    'agent:m:mcp',
+    'agent:m:subagent:mcp:x',
+    'agent:m:x:mcp:y',
+    'mcp:x',
+  ];
+  for (const key of others) assert.ok(!isClientKey(key), key);
+});
+
+test('[IB1] a client that has a name and no key gets one that is canonical, whatever its name is', () => {
+  const keyOf = (name: string) => clientKeyOf({ agentId: 'Main', name });
+  assert.equal(keyOf(' Claude Code 2.1 '), 'agent:main:mcp:claude-code-2.1');
+  assert.equal(keyOf('\u202E群:::'), 'agent:main:mcp:client');
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' })), (name) => {
+      const key = keyOf(name);
+      assert.ok(isClientKey(key) && key.length < 100);
+      assert.deepEqual(canonicalKey(key, OPTIONS), { ok: true, key, agentId: 'main' });
+    }),
+  );
 });
 
 test('agent ids are checked when given and normalised when configured', () => {

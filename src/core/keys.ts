@@ -30,6 +30,8 @@ export interface ParsedKey {
 
 /** Longest key that is accepted, in UTF-16 units. */
 const MAX_KEY_LENGTH = 512;
+/** Longest name of a client in its key. */
+const MAX_CLIENT_NAME = 64;
 /** Control characters, and those that show nothing or turn the order of what is shown (U+202E): two keys that look alike are one. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const FULL_KEY_HINT = 'pass the full key, such as agent:<agentId>:<channel>:group:<id>';
@@ -134,6 +136,23 @@ export function parseKey(
 /** Returns whether the key is one of a spawned session. */
 export function isSubagentKey(key: string): boolean {
   return parseKey(key).form === 'subagent';
+}
+
+/**
+ * Returns whether the key is one of a client without a runtime of ours: what is sent there is kept in
+ * an inbox until the client takes it.
+ */
+export function isClientKey(key: string): boolean {
+  return parseKey(key).form === 'mcp';
+}
+
+/** Returns the key of a client that has a name and no key: other characters than `a-z 0-9 . _ -` become `-`. */
+export function clientKeyOf(client: { agentId: string; name: string }): string {
+  const name = fold(client.name)
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .slice(0, MAX_CLIENT_NAME)
+    .replace(/^-+|-+$/g, '');
+  return `agent:${normaliseAgentId(client.agentId)}:mcp:${name === '' ? 'client' : name}`;
 }
 
 /** Returns the kind that a key stands for (B2.4). A row's recorded kind wins over it. */

@@ -140,6 +140,7 @@ export const FAULTS = {
   words: 'there is nothing in the words to search for',
   key_used: 'the idempotencyKey stands for another job',
   unknown_tool: 'there is no such tool',
+  inbox: 'the session has no inbox, or the reply is to no message that it has in hand',
   attachments: 'the files could not be put into the workspace of the child',
   failed: 'the gateway could not do it',
 } as const satisfies Record<string, string>;

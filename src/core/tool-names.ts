@@ -14,6 +14,18 @@ export const DEFAULT_TOOLS: readonly string[] = [
   'exec',
 ];
 
+/** Offered to clients, which have an inbox, and to nobody else. */
+export const INBOX_TOOL = 'sessions_inbox';
+
+/** The default set of a client: it has no prompt of ours to keep small. */
+export const CLIENT_TOOLS: readonly string[] = [
+  ...DEFAULT_TOOLS,
+  'sessions_wait',
+  'sessions_stop',
+  'sessions_search',
+  INBOX_TOOL,
+];
+
 /** What a `group:<name>` of a policy stands for. */
 const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
   'group:sessions': [
@@ -21,6 +33,7 @@ const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
     'sessions_history',
     'sessions_send',
     'sessions_spawn',
+    INBOX_TOOL,
     'session_status',
   ],
   'group:agents': ['agents_list'],
@@ -31,7 +44,14 @@ const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
 /** What each profile allows; `full` is every tool there is. */
 const PROFILE_TOOLS: Record<ToolProfile, readonly string[]> = {
   minimal: ['session_status'],
-  messaging: ['sessions_list', 'sessions_history', 'sessions_send', 'session_status', 'message'],
+  messaging: [
+    'sessions_list',
+    'sessions_history',
+    'sessions_send',
+    INBOX_TOOL,
+    'session_status',
+    'message',
+  ],
   coding: ['group:fs', 'group:runtime', 'group:sessions', 'group:agents'],
   // A pattern other than a lone `*`, which would be the default set only.
   full: ['**'],
@@ -42,11 +62,6 @@ export function profileTools(profile: ToolProfile): readonly string[] {
   return PROFILE_TOOLS[profile];
 }
 
-/** Returns whether a tool is one of the default set. */
-export function isDefaultTool(name: string): boolean {
-  return DEFAULT_TOOLS.includes(name.toLowerCase());
-}
-
 /** Returns whether a name is a session tool: every `sessions_*`, and `agents_list` (A16). */
 export function isSessionTool(name: string): boolean {
   const folded = name.toLowerCase();
@@ -54,9 +69,12 @@ export function isSessionTool(name: string): boolean {
 }
 
 /** Returns whether an allow list names a tool: by name, pattern or group, in any case; `*` is the default set. */
-export function isAllowedBy(list: readonly string[], name: string): boolean {
+export function isAllowedBy(
+  list: readonly string[],
+  { name, defaults }: { name: string; defaults: readonly string[] },
+): boolean {
   return list.some((entry) =>
-    entry.trim() === '*' ? isDefaultTool(name) : matchesTool(entry, name),
+    entry.trim() === '*' ? defaults.includes(name.toLowerCase()) : matchesTool(entry, name),
   );
 }
 

@@ -227,6 +227,38 @@ test('an agent that is not configured is offered what holds for all', () => {
   );
 });
 
+test('[IB9] the inbox is in the default set, the groups and the profiles of clients, and offered to nobody else', () => {
+  const offeredTo = (isClient: boolean, tools: ToolsInput) =>
+    offeredTools({
+      config: defaultConfig({ tools }),
+      agentId: 'main',
+      isSubagent: false,
+      isClient,
+      spawnDepth: 0,
+      ...OTHERS,
+      available: [...available, 'sessions_inbox'],
+    }).includes('sessions_inbox');
+  const open: ToolsInput[] = [
+    {},
+    { allow: ['*'] },
+    { allow: ['sessions_inbox'] },
+    { allow: ['group:sessions'] },
+    ...(['messaging', 'coding', 'full'] as const).map((profile) => ({ profile })),
+  ];
+  for (const tools of open) {
+    assert.equal(offeredTo(true, tools), true, JSON.stringify(tools));
+    assert.equal(offeredTo(false, tools), false, JSON.stringify(tools));
+  }
+  const closed: ToolsInput[] = [
+    { allow: ['read'] },
+    { deny: ['sessions_inbox'] },
+    { deny: ['group:sessions'] },
+    { deny: ['*'] },
+    { profile: 'minimal' },
+  ];
+  for (const tools of closed) assert.equal(offeredTo(true, tools), false, JSON.stringify(tools));
+});
+
 const entries = fc.array(
   fc.constantFrom(...available, '*', 'sessions_*', '*e*', 'group:*', 'group:sessions', 'group:fs'),
   { maxLength: 4 },

@@ -8,8 +8,10 @@ import type { ToolPolicyEntry } from '../protocol/options/tool-options.ts';
 import { findAgent } from './agents.ts';
 import type { ModelRef } from './models.ts';
 import {
+  CLIENT_TOOLS,
+  DEFAULT_TOOLS,
+  INBOX_TOOL,
   isAllowedBy,
-  isDefaultTool,
   isDeniedBy,
   isGivenBackBy,
   isSessionTool,
@@ -25,6 +27,8 @@ export interface ToolQuery {
   model: ModelRef;
   isSubagent: boolean;
   isSandboxed: boolean;
+  /** it has an inbox, and no runtime of ours; absent = no */
+  isClient?: boolean;
   /** 0 for a session that nobody spawned */
   spawnDepth: number;
   /** names of every tool there is */
@@ -52,11 +56,14 @@ function closingSetting(
   stages: readonly ToolStage[],
   { query, name }: { query: ToolQuery; name: string },
 ): string | undefined {
+  if (name === INBOX_TOOL && query.isClient !== true) return 'it has no inbox';
+  const defaults = query.isClient === true ? CLIENT_TOOLS : DEFAULT_TOOLS;
   for (const { setting, allow, deny } of stages) {
-    const isClosed = allow === undefined ? isDeniedBy(deny, name) : !isAllowedBy(allow, name);
+    const isClosed =
+      allow === undefined ? isDeniedBy(deny, name) : !isAllowedBy(allow, { name, defaults });
     if (isClosed) return setting;
   }
-  if (!isDefaultTool(name) && !namesTools(stages, query)) return 'tools.allow';
+  if (!defaults.includes(name.toLowerCase()) && !namesTools(stages, query)) return 'tools.allow';
   return query.isSubagent ? closedToSubagents(query, name) : undefined;
 }
 
@@ -126,7 +133,7 @@ function closedToSubagents({ config, spawnDepth }: ToolQuery, name: string): str
   if (folded === 'agents_list' && maySpawn) return undefined;
   const isKept = isSessionTool(name)
     ? isGivenBackBy(allow ?? [], name)
-    : allow === undefined || isAllowedBy(allow, name);
+    : allow === undefined || isAllowedBy(allow, { name, defaults: DEFAULT_TOOLS });
   return isKept ? undefined : 'tools.subagents.tools.allow';
 }
 

@@ -75,6 +75,10 @@ function createHandlers({
     'sessions.list': ({ includeGlobal: _global, includeUnknown: _unknown, ...query }) =>
       services.listAllSessions(query),
     'sessions.search': (query) => services.searchAllSessions(query),
+    'sessions.create': async (request) => ({
+      ok: true,
+      ...(await services.openClientSession(request)),
+    }),
     'sessions.patch': async (patch, context) => ({
       ok: true,
       ...(await services.patchSession(toCaller(context), patch)),

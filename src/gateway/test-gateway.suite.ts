@@ -46,6 +46,8 @@ export class PlayedServices {
         messages: [],
         pending: [],
       }),
+    openClientSession: async (request) =>
+      this.#note('sessions.create', request, { key: 'k', sessionId: 's', created: true }),
     patchSession: async (_caller, patch) =>
       this.#note('sessions.patch', patch, { key: patch.key, entry: {} }),
     resetSession: async (_caller, reset) =>
@@ -86,6 +88,8 @@ export class PlayedServices {
     waitForSessions: notPlayed,
     stopSession: notPlayed,
     searchSessions: notPlayed,
+    readInbox: notPlayed,
+    takeInboxNews: notPlayed,
     searchAllSessions: notPlayed,
     waitForRuns: async (wait) => this.#note('runs.wait', wait, noneWaited),
     stopRuns: async (_caller, stop) =>

@@ -51,6 +51,13 @@ export const sessionsSearchParams = z.strictObject({
   sessionKey: key.exactOptional(),
 });
 
+export const sessionsCreateParams = z.strictObject({
+  key: key.exactOptional(),
+  clientName: name.exactOptional(),
+  agentId: name.exactOptional(),
+  displayName: name.exactOptional(),
+});
+
 const clearable = name.nullable().exactOptional();
 export const sessionsPatchParams = z.strictObject({
   key,

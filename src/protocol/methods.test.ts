@@ -28,6 +28,7 @@ test('[GW8] the table of methods and scopes is the documented one', () => {
     status: 'operator.read',
     'sessions.list': 'operator.read',
     'sessions.search': 'operator.read',
+    'sessions.create': 'operator.write',
     'sessions.patch': 'operator.admin',
     'sessions.reset': 'operator.admin',
     'sessions.delete': 'operator.admin',

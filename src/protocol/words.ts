@@ -39,9 +39,13 @@ export const RUN_STATES = [
 export type RunState = (typeof RUN_STATES)[number];
 export type RunOutcome = Extract<RunState, 'ok' | 'error' | 'timeout' | 'aborted'>;
 
+/** Of the runs that are played here. */
 export const RUN_CLASSES = ['main', 'subagent', 'cron', 'nested'] as const;
-/** The pool of concurrency slots a run takes from (B12). */
-export type RunClass = (typeof RUN_CLASSES)[number];
+/**
+ * The pool of concurrency slots a run takes from (B12). What waits in a client's `inbox` is played by
+ * nobody here: it takes no slot, and no claim looks for it.
+ */
+export type RunClass = (typeof RUN_CLASSES)[number] | 'inbox';
 
 /** What a session is doing now, as `sessions_list` shows it (A7). */
 export type SessionState = 'idle' | 'queued' | 'running' | 'waiting';

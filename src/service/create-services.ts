@@ -25,6 +25,9 @@ import { admitDevice } from './devices/admit-device.ts';
 import { approvePairing, listPairings, rejectPairing } from './devices/decide-pairings.ts';
 import { listDevices, revokeDevice, rotateDeviceToken } from './devices/manage-devices.ts';
 import { relayDevices } from './devices/relay-devices.ts';
+import { expireInbox, expireOldInboxes } from './inbox/expire-inbox.ts';
+import { openClientSession } from './inbox/open-client-session.ts';
+import { readInbox, takeInboxNews } from './inbox/read-inbox.ts';
 import { createJobRunner } from './job-runner.ts';
 import { listAgents } from './sessions/list-agents.ts';
 import { listSessions } from './sessions/list-sessions.ts';
@@ -104,6 +107,7 @@ export function createServices(context: RunContext): ServiceHost {
       await startChannels(host);
       await rearmClocks(context);
       await sweepAttachments(context);
+      await expireOldInboxes(context);
       jobs.start();
       scheduler.start();
     },
@@ -155,6 +159,8 @@ function toServices(host: RunServices): Services {
     listAgents: (caller) => Promise.resolve(listAgents(host, caller)),
     waitForSessions: (caller, args) => waitAsSession(host, caller, args),
     stopSession: (caller, args) => stopAsSession(host, caller, args),
+    readInbox: (caller, args) => readInbox(host, caller, args),
+    takeInboxNews: (caller) => takeInboxNews(host, caller),
     waitForRuns: (wait) => waitAsOperator(host, wait),
     stopRuns: (caller, stop) => stopAsOperator(host, caller, stop),
     getRun: (runId) => getRun(host, runId),
@@ -175,6 +181,7 @@ function toServices(host: RunServices): Services {
     resetSession: (caller, reset) => resetSession(host, caller, reset),
     deleteSession: (caller, deletion) => deleteSession(host, caller, deletion),
     listWindows: (query) => listWindows(host, query),
+    openClientSession: (request) => openClientSession(host, request),
     patchSession: (caller, patch) => patchSession(host, caller, patch),
     explainPolicy: (query) => explainPolicy(host, query),
     listConfiguredAgents: () => listConfiguredAgents(host),
@@ -196,6 +203,7 @@ function jobHandlers(host: RunServices & DeliveryContext): Readonly<Record<strin
     'archive-session': ({ key = '' }) => archiveSession(host, key),
     'maintain-sessions': () => maintainSessions(host),
     'remove-attachments': ({ folderId = '' }) => removeAttachments(host, folderId),
+    'expire-inbox': ({ runId = '' }) => expireInbox(host, runId),
     'announce-spawn': ({ childKey = '' }) => announceSpawn(host, childKey),
     // a job of an earlier version names its one delivery, which then is a route of its own
     deliver: ({ routeKey, deliveryId = '' }) => deliver(host, routeKey ?? deliveryId),
@@ -212,6 +220,8 @@ function capOf(config: Config, runClass: RunClass): number {
       return config.cron.maxConcurrentRuns;
     case 'nested':
       return NESTED_CAP;
+    case 'inbox':
+      return 0;
   }
 }
 

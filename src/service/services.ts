@@ -7,10 +7,12 @@
  */
 import type { OperatorCaller, SessionCaller } from '../core/caller.ts';
 import type { Message } from '../protocol/message.ts';
+import type { SessionsInboxAnswer, SessionsInboxPage } from '../protocol/tools/inbox-answer.ts';
 import type {
   AgentsListAnswer,
   SessionsHistoryAnswer,
   SessionsHistoryArgs,
+  SessionsInboxArgs,
   SessionsListAnswer,
   SessionsListArgs,
   SessionsSearchAnswer,
@@ -42,6 +44,7 @@ import type {
   ExchangesPage,
   ExchangesQuery,
 } from './exchange/exchange-answers.ts';
+import type { OpenClientSession, OpenedClientSession } from './inbox/open-client-session.ts';
 import type { AuditPage, AuditQuery } from './list-audit.ts';
 import type { AcceptMessage, Accepted } from './messages/accepted-message.ts';
 import type {
@@ -95,6 +98,10 @@ export interface Services {
   listAgents(caller: SessionCaller): Promise<AgentsListAnswer>;
   waitForSessions(caller: SessionCaller, args: SessionsWaitArgs): Promise<SessionsWaitAnswer>;
   stopSession(caller: SessionCaller, args: SessionsStopArgs): Promise<SessionsStopAnswer>;
+  /** What a client has in hand, after its reply to it; hands over what waits. */
+  readInbox(caller: SessionCaller, args: SessionsInboxArgs): Promise<SessionsInboxAnswer>;
+  /** Hands over what has come since; undefined when there is nothing, and for a session that is no client's. */
+  takeInboxNews(caller: SessionCaller): Promise<SessionsInboxPage | undefined>;
 
   // as the operator
   acceptMessage(caller: OperatorCaller, request: AcceptMessage): Promise<Accepted>;
@@ -173,6 +180,8 @@ export interface Services {
     hasMore: boolean;
     nextCursor?: string;
   }>;
+  /** Makes the session of a client without a runtime of ours, or finds it. */
+  openClientSession(request: OpenClientSession): Promise<OpenedClientSession>;
   patchSession(
     caller: OperatorCaller,
     patch: PatchSession,

@@ -62,6 +62,13 @@ export interface LaneWrites extends LaneReads {
    * raises the epoch. `undefined` when none is ready.
    */
   claimNext(query: { runClass: RunClass; owner: string }): Promise<LaneRow | undefined>;
+  /**
+   * Claims this lane, whatever its class and time, when it is free. `undefined` when it is not there or
+   * has an owner. The same unit ends with `leave` or `release`: what nobody plays has no owner.
+   */
+  take(query: { sessionKey: string; owner: string }): Promise<LaneRow | undefined>;
+  /** Clears the owner and leaves the lane the run that it holds. */
+  leave(fence: LaneFence): Promise<void>;
   /** Returns the lane, whoever owns it, and keeps others from changing it until the unit ends. */
   hold(sessionKey: string): Promise<LaneRow | undefined>;
   /** Returns the lane when it is still at this owner and epoch; throws `fenced` when it is not. */

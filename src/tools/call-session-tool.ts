@@ -18,6 +18,7 @@ export type SessionToolServices = Pick<
   | 'waitForSessions'
   | 'stopSession'
   | 'searchSessions'
+  | 'readInbox'
 >;
 export interface SessionToolCall {
   tool: SessionToolName;
@@ -70,6 +71,8 @@ function dispatch(services: SessionToolServices, call: SessionToolCall): Promise
       );
     case 'sessions_search':
       return answer(parseToolArgs(tool, args), (parsed) => services.searchSessions(caller, parsed));
+    case 'sessions_inbox':
+      return answer(parseToolArgs(tool, args), (parsed) => services.readInbox(caller, parsed));
     case 'sessions_stop':
       return answer(parseToolArgs(tool, args), (parsed) =>
         services.stopSession(withKeyOf(caller, parsed), parsed),

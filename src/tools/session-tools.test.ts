@@ -42,6 +42,7 @@ function servicesOf(world: SessionWorld, calls: SessionCaller[] = []): SessionTo
     waitForSessions: () => Promise.reject(new Error('not waited here')),
     stopSession: () => Promise.reject(new Error('nothing is stopped here')),
     searchSessions: (caller, args) => searchSessions(world.context, caller, args),
+    readInbox: () => Promise.reject(new Error('nobody reads an inbox here')),
     sendMessage: (caller) => {
       calls.push(caller);
       return Promise.resolve({ status: 'accepted', runId: 'r' });

@@ -21,7 +21,9 @@ export type ScenarioName =
   | 'delete'
   | 'prune'
   | 'relay'
-  | 'nested';
+  | 'nested'
+  | 'inbox'
+  | 'inbox-timeout';
 
 export interface Scenario {
   /** Asks for it; again with the same key it is the same job. */
@@ -47,6 +49,8 @@ export function callTools(...calls: [name: string, args: Record<string, unknown>
 }
 
 const SCOUT = 'agent:scout:main';
+/** the session of a client, which nobody plays */
+const CLIENT = 'agent:main:mcp:client';
 
 const spawnAndSleep = chatSend(
   `${callTools(['sessions_spawn', { task: 'SLEEP: 60000\nSAY: never' }])}\nSLEEP: 60000\nSAY: never`,
@@ -213,7 +217,51 @@ export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     subagents: { maxSpawnDepth: 2 },
     outcome: { status: 'ok', reply: 'spawned' },
   },
+  inbox: {
+    ask: async (client) => {
+      await client.request('sessions.create', { key: CLIENT });
+      const first = await chatSend('one', KEY, CLIENT)(client);
+      await chatSend('two', `${KEY}-two`, CLIENT)(client);
+      const args = { sessionKey: CLIENT, message: 'a note', mode: 'note' };
+      const note = { tool: 'sessions_send', args, sessionKey: SCOUT, idempotencyKey: `${KEY}-n` };
+      await client.request('tools.invoke', note);
+      await answerAll(client);
+      return first;
+    },
+    outcome: { status: 'ok', reply: 're: one' },
+  },
+  'inbox-timeout': {
+    ask: async (client) => {
+      await client.request('sessions.create', { key: CLIENT });
+      const message = { message: 'never', timeout: 0.3, idempotencyKey: KEY };
+      const { runId } = await client.request('agent', { sessionKey: CLIENT, ...message });
+      await lookInto(client, {});
+      await client.request('agent.wait', { runId, timeoutMs: 20_000 });
+      return { runId: String(runId) };
+    },
+    outcome: { status: 'timeout' },
+  },
 };
+
+/** Answers what a client has in hand until nothing is left. */
+async function answerAll(client: GatewayClient): Promise<void> {
+  let [message] = await lookInto(client, {});
+  while (message !== undefined) {
+    const { messageId, text } = message;
+    [message] = await lookInto(client, { reply: { messageId, text: `re: ${text}` } });
+  }
+}
+
+async function lookInto(
+  client: GatewayClient,
+  args: Record<string, unknown>,
+): Promise<{ messageId: string; text: string }[]> {
+  const params = { tool: 'sessions_inbox', args, sessionKey: CLIENT };
+  const { result } = await client.request<{
+    result: { messages: { messageId: string; text: string }[] };
+  }>('tools.invoke', params);
+  return result.messages;
+}
 
 /** A group chat whose one message is answered, and which is then deleted. */
 async function writeAndDelete(
@@ -257,6 +305,6 @@ async function untilItRuns(client: GatewayClient, { runId }: { runId?: string })
   }
 }
 
-function chatSend(message: string, idempotencyKey = KEY): Scenario['ask'] {
-  return (client) => client.request('chat.send', { sessionKey: 'main', message, idempotencyKey });
+function chatSend(message: string, idempotencyKey = KEY, sessionKey = 'main'): Scenario['ask'] {
+  return (client) => client.request('chat.send', { sessionKey, message, idempotencyKey });
 }

@@ -34,6 +34,9 @@ export interface FuzzWorld {
   stop(): Promise<void>;
 }
 
+/** A session that has an inbox. */
+export const CLIENT_KEY = 'agent:a:mcp:one';
+
 const CONFIG = {
   agents: { list: [{ id: 'a', default: true, subagents: { allowAgents: ['*'] } }, { id: 'b' }] },
   tools: {
@@ -97,6 +100,7 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
     'agent:a:one',
     'agent:a:two',
     'agent:b:discord:group:g',
+    CLIENT_KEY,
   ])
     await call('chat.send', {
       sessionKey,

@@ -4,6 +4,7 @@ import {
   agentsListArgs,
   parameterRules,
   sessionsHistoryArgs,
+  sessionsInboxArgs,
   sessionsListArgs,
   sessionsSearchArgs,
   sessionsSendArgs,
@@ -16,6 +17,7 @@ import { whyUnusable } from './usable-arguments.ts';
 import type {
   SessionToolName,
   SessionsHistoryArgs,
+  SessionsInboxArgs,
   SessionsListArgs,
   SessionsSearchArgs,
   SessionsSendArgs,
@@ -35,6 +37,7 @@ export interface SessionToolArgs {
   sessions_wait: SessionsWaitArgs;
   sessions_stop: SessionsStopArgs;
   sessions_search: SessionsSearchArgs;
+  sessions_inbox: SessionsInboxArgs;
 }
 export type ParsedToolArgs<Name extends SessionToolName> =
   | { ok: true; args: SessionToolArgs[Name] }
@@ -49,6 +52,7 @@ const SCHEMAS: { [Name in SessionToolName]: z.ZodObject } = {
   sessions_wait: sessionsWaitArgs,
   sessions_stop: sessionsStopArgs,
   sessions_search: sessionsSearchArgs,
+  sessions_inbox: sessionsInboxArgs,
 };
 
 /** Where a child's result goes is the gateway's business (B7.1). */

@@ -54,6 +54,17 @@ test('[SO10] the two further tools cost at most 220 tokens together', () => {
   assert.ok(tokens <= 220, `${tokens} tokens`);
 });
 
+test('[IB9] the inbox costs a client at most 140 tokens, with the form of a reply', () => {
+  const [spec] = specsOf(['sessions_inbox'], { ids: [], allowAny: true });
+  assert.ok(tokensOf([spec!]) <= 140, `${tokensOf([spec!])} tokens`);
+  const { reply } = spec!.parameters['properties'] as Record<string, Record<string, unknown>>;
+  assert.deepEqual(reply?.['properties'], {
+    messageId: { type: 'string' },
+    text: { type: 'string' },
+  });
+  assert.deepEqual(reply?.['required'], ['messageId', 'text']);
+});
+
 test('[TL3] the parser knows each parameter of the specs', () => {
   const specs = specsOf(SESSION_TOOL_NAMES, { ids: ['main'], allowAny: false });
   for (const spec of specs) {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   agentsListArgs,
   sessionsHistoryArgs,
+  sessionsInboxArgs,
   sessionsListArgs,
   sessionsSearchArgs,
   sessionsSendArgs,
@@ -110,6 +111,14 @@ const TEXTS: Record<SessionToolName, { description: string; parameters: Record<s
         sessionKey: 'only this session, archived too',
       },
     },
+    sessions_inbox: {
+      description:
+        'Take the message that other sessions or people sent you, and answer it: its sender waits for your reply. It stays yours until you reply; the next one comes with the answer. notes need no reply.',
+      parameters: {
+        reply: 'answers the message you have; text "" = no reply',
+        limit: 'notes, default and max 50',
+      },
+    },
   };
 
 const SCHEMAS: Record<SessionToolName, z.ZodObject> = {
@@ -121,6 +130,7 @@ const SCHEMAS: Record<SessionToolName, z.ZodObject> = {
   sessions_wait: sessionsWaitArgs,
   sessions_stop: sessionsStopArgs,
   sessions_search: sessionsSearchArgs,
+  sessions_inbox: sessionsInboxArgs,
 };
 
 /**
@@ -170,7 +180,7 @@ function spawnTargetSchema({ ids, allowAny }: SpawnTargetIds): Record<string, un
   return { type: 'string', enum: shown };
 }
 
-const KEPT = ['type', 'enum', 'items', 'properties'];
+const KEPT = ['type', 'enum', 'items', 'properties', 'required'];
 /** Bounds and patterns stay with the parser: its error texts are clearer, and tokens are scarce (DESIGN 1.5). */
 function trim(schema: unknown): Record<string, unknown> {
   if (typeof schema !== 'object' || schema === null) return {};

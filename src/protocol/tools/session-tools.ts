@@ -25,6 +25,7 @@ export const SESSION_TOOL_NAMES = [
   'sessions_wait',
   'sessions_stop',
   'sessions_search',
+  'sessions_inbox',
 ] as const;
 export type SessionToolName = (typeof SESSION_TOOL_NAMES)[number];
 
@@ -32,6 +33,8 @@ export const LIST_LIMIT_MAX = 200;
 export const LIST_MESSAGES_MAX = 20;
 export const HISTORY_LIMIT_MAX = 1000;
 export const SEARCH_LIMIT_MAX = 100;
+/** notes that one answer of `sessions_inbox` hands over */
+export const INBOX_NOTES_MAX = 50;
 /** runs that one call may wait for */
 export const WAIT_TARGETS_MAX = 100;
 /** Longest texts that are taken, in characters: of labels, filters, models and idempotency keys; */
@@ -210,6 +213,18 @@ export const sessionsSearchArgs = z.strictObject({
   sessionKey: optionalName(KEY_MAX),
 });
 export type SessionsSearchArgs = z.output<typeof sessionsSearchArgs>;
+
+/** Arguments of `sessions_inbox`. */
+export const sessionsInboxArgs = z.strictObject({
+  reply: ruled(
+    `an object {messageId, text}: the id of the message that you have, and a text of at most ${WORDS_MAX} characters ("" = no reply)`,
+    z
+      .strictObject({ messageId: filled(NAME_MAX), text: z.string().max(WORDS_MAX) })
+      .exactOptional(),
+  ),
+  limit: countUpTo(INBOX_NOTES_MAX),
+});
+export type SessionsInboxArgs = z.output<typeof sessionsInboxArgs>;
 
 /** A call that had no effect: bad arguments or an unknown target (`error`), or a rule that refused it (`forbidden`). */
 export interface ToolRefusal {

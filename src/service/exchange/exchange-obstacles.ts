@@ -5,6 +5,7 @@ import type { SessionCaller } from '../../core/caller.ts';
 import { nextSpeaker, type TurnObstacle } from '../../core/exchange.ts';
 import { loopRefusal } from '../../core/loops.ts';
 import type { Refusal } from '../../core/refusals.ts';
+import { isClientKey } from '../../core/keys.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { NoAnnounceReason } from '../../protocol/words.ts';
 import type { ExchangeRow } from '../../store/follow-up-repository.ts';
@@ -62,8 +63,8 @@ async function sideObstacleOf(
   if (closure !== undefined) {
     return { endReason: 'error', detail: `session ${key} is ${closure}` };
   }
-  if (findAgent(context.config(), session.agentId) !== undefined) return undefined;
-  return { endReason: 'no_runtime', detail: noRuntimeText(session.agentId, key) };
+  const detail = noRuntimeOf(context.config(), session);
+  return detail === undefined ? undefined : { endReason: 'no_runtime', detail };
 }
 
 /** Returns why no exchange follows a message, or why it is over as it begins; undefined = it may begin. */
@@ -76,14 +77,17 @@ export function exchangeRefusal(
     return { status: 'error', error, rule: 'outside_run' };
   }
   const ends = [{ key: caller.sessionKey, agentId: caller.agentId }, target];
-  const missing = ends.find(({ agentId }) => findAgent(config, agentId) === undefined);
-  if (missing === undefined) return undefined;
-  const error = noRuntimeText(missing.agentId, missing.key);
-  return { status: 'error', error, rule: 'no_runtime' };
+  const [error] = ends.flatMap((end) => noRuntimeOf(config, end) ?? []);
+  return error === undefined ? undefined : { status: 'error', error, rule: 'no_runtime' };
 }
 
-/** Returns what an exchange says of a side that has no runtime. */
-function noRuntimeText(agentId: string, key: string): string {
+/** Returns what an exchange says of a side that has no runtime, undefined = it has one. */
+function noRuntimeOf(
+  config: Config,
+  { agentId, key }: { agentId: string; key: string },
+): string | undefined {
+  if (isClientKey(key)) return `session ${key} is a client's, which answers from its inbox`;
+  if (findAgent(config, agentId) !== undefined) return undefined;
   return `agent ${agentId} of session ${key} is not configured (agents.list)`;
 }
 
@@ -97,7 +101,7 @@ export async function noAnnounceOf(
   const target = await tx.sessions.get(targetKey);
   if (target === undefined || closureOf(target) === 'deleted') return 'session_gone';
   if (closureOf(target) === 'archived') return 'session_archived';
-  if (findAgent(context.config(), target.agentId) === undefined) return 'no_runtime';
+  if (noRuntimeOf(context.config(), target) !== undefined) return 'no_runtime';
   const route = routeOf(target);
   if (!isChatRoute(route)) return 'no_route';
   return context.channels.has(route.channel) ? undefined : 'no_channel';

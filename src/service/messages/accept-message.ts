@@ -21,7 +21,12 @@ import {
   type RunOptions,
 } from '../runs/accept-run.ts';
 import type { RunContext } from '../context.ts';
+import { heldRun } from '../inbox/held-run.ts';
+import type { RunEnd } from '../runs/close-run.ts';
+import { closeUnplayed, isUnplayed } from '../runs/close-unplayed.ts';
+import { INTERRUPTED_TEXT } from '../runs/interrupts.ts';
 import { isChatRoute, routeOf, toLastRoute } from '../delivery/outbox.ts';
+import type { OperatorPlace } from '../sessions/operator-place.ts';
 import { ensureSession } from '../sessions/session-rows.ts';
 import { tellDropped } from '../runs/tell-dropped.ts';
 import { interruptWaits } from '../runs/wait-in-run.ts';
@@ -34,15 +39,11 @@ import {
   refuseCommand,
   tellCommand,
 } from './accept-command.ts';
-import {
-  closureRefusal,
-  findPlace,
-  messageRefusal,
-  type Place,
-  refusedOperator,
-} from './check-message.ts';
+import { closureRefusal, findPlace, messageRefusal, refusedOperator } from './check-message.ts';
 import { queueMessage, type QueuedMessage } from './queue-message.ts';
 import { briefly } from '../../util/briefly.ts';
+
+const INTERRUPTED: RunEnd = { state: 'aborted', message: undefined, error: INTERRUPTED_TEXT };
 
 /**
  * Accepts the message, or returns the first acceptance under its key. An owner's command is carried out
@@ -120,7 +121,7 @@ function notOwner(): GatewayError {
 
 interface NewMessage {
   request: AcceptMessage;
-  place: Place;
+  place: OperatorPlace;
   idempotency: IdempotencyKey;
   options: RunOptions;
 }
@@ -187,11 +188,24 @@ async function acceptNew(
     timeoutMs: request.timeoutMs ?? config.agents.defaults.timeoutSeconds * 1000,
   });
   await interruptWaits(tx, { sessionKey: session.key, byRunId: runId });
+  const dropped = [...queued.dropped, ...(await endInterrupted(tx, context, run))];
   const { acceptedAt } = run;
   return {
     accepted: { runId, sessionKey: session.key, acceptedAt, isNew: true, state: 'queued' },
-    dropped: queued.dropped,
+    dropped,
   };
+}
+
+/** What a client has in hand is played by nobody who could hear of an interrupt (B12): it ends here. */
+async function endInterrupted(
+  tx: WriteTx,
+  context: RunContext,
+  { sessionKey, queueMode }: RunRow,
+): Promise<RunRow[]> {
+  const lane = queueMode === 'interrupt' ? await tx.lanes.get(sessionKey) : undefined;
+  const held = lane && (await heldRun(tx, lane));
+  if (lane === undefined || held === undefined || !isUnplayed(held, lane)) return [];
+  return [(await closeUnplayed(tx, context, { run: held, end: INTERRUPTED })).run];
 }
 
 /** Only what people write waits in a mode; each `agent` call has a turn of its own. */

@@ -10,20 +10,15 @@ import type { ReadTx } from '../../store/store.ts';
 import { sendPolicyRefusal } from '../delivery/outbox.ts';
 import { keySettings } from '../sessions/key-settings.ts';
 import { lookUpMain, lookUpSession, type LookUp } from '../sessions/look-up-session.ts';
+import { type OperatorPlace, refuseOtherAgent } from '../sessions/operator-place.ts';
 import type { AcceptMessage } from './accepted-message.ts';
-
-/** Where a message goes. */
-export interface Place {
-  key: string;
-  agentId: string;
-}
 
 /** Returns the session that a message goes to, or why to none; one that is not there is made only where an operator may (A4). */
 export async function findPlace(
   tx: ReadTx,
   config: Config,
   request: Pick<AcceptMessage, 'sessionKey' | 'sessionId' | 'agentId'>,
-): Promise<Place | Refusal> {
+): Promise<OperatorPlace | Refusal> {
   const { agentIds, defaultAgentId, mainKey } = keySettings(config);
   const agentId = request.agentId ?? defaultAgentId;
   const text = request.sessionKey ?? request.sessionId;
@@ -34,7 +29,7 @@ export async function findPlace(
       : await lookUpSession(tx, config, { text, viewer });
   if (found.type === 'malformed') return refuse('malformed', found.error);
   if (found.type === 'session') {
-    refuseOtherAgent(request, found.agentId);
+    refuseOtherAgent(request.agentId, found);
     const { key, sessionId, session } = found;
     if (session === undefined || sessionId === session.sessionId) {
       return { key, agentId: found.agentId };
@@ -49,17 +44,8 @@ export async function findPlace(
   }
   const creation = mayOperatorCreate(found.canonicalKey, { mainKey, agentIds });
   if (!creation.ok) return refuse('no_creation', creation.error);
-  refuseOtherAgent(request, creation.agentId);
-  return { key: found.canonicalKey, agentId: creation.agentId };
-}
-
-/** A contradiction within the request is a fault of the call. */
-function refuseOtherAgent(request: Pick<AcceptMessage, 'agentId'>, agentId: string): void {
-  if (request.agentId === undefined || request.agentId.toLowerCase() === agentId) return;
-  throw new GatewayError(
-    'invalid_request',
-    `agentId ${request.agentId} and the session of agent ${agentId} do not go together; give one of them`,
-  );
+  const { agentId: owner } = creation;
+  return refuseOtherAgent(request.agentId, { key: found.canonicalKey, agentId: owner });
 }
 
 /** Returns what refuses a message to this session, or undefined. */

@@ -94,8 +94,9 @@ function isPersons({ queueMode }: RunRow): boolean {
   return queueMode !== null;
 }
 
-function isSend({ purpose, runClass }: RunRow): boolean {
-  return purpose === 'message' && runClass === 'nested';
+/** A routed message; what the operator sends has no hops. */
+function isSend({ purpose, hops }: RunRow): boolean {
+  return purpose === 'message' && hops > 0;
 }
 
 async function makeRoom(

@@ -1,5 +1,6 @@
 /** Acceptance: the rows that make a message accepted. Everything that starts a run goes through here. */
 import { createHash } from 'node:crypto';
+import { isClientKey } from '../../core/keys.ts';
 import type { Provenance } from '../../protocol/message.ts';
 import type { Route, RunClass, ThinkingLevel } from '../../protocol/words.ts';
 import type { InputKind, InputRow } from '../../store/input-repository.ts';
@@ -23,6 +24,7 @@ export interface IdempotencyKey {
   contentHash: string;
 }
 
+const INBOX: RunClass = 'inbox';
 /** Ten years: more is no limit that anybody sees. */
 const MAX_TIMEOUT_MS = 315_360_000_000;
 
@@ -60,7 +62,9 @@ export interface QueuePlace {
  * Adds the input and the queued run to the lane of a session that exists. One call, one accepted
  * message; whoever calls it answers only after the commit.
  */
-export async function acceptRun(tx: WriteTx, run: NewRun): Promise<RunRow> {
+export async function acceptRun(tx: WriteTx, accepted: NewRun): Promise<RunRow> {
+  // nobody here plays what a client is sent: it waits in the inbox, whoever sends it
+  const run = isClientKey(accepted.sessionKey) ? { ...accepted, runClass: INBOX } : accepted;
   const seq = await tx.lanes.nextSeq(run.sessionKey);
   const row = toRunRow(run, { seq, now: tx.now });
   await tx.inputs.insert(toInputRow(run, { seq, now: tx.now, runId: run.runId }));

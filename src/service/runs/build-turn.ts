@@ -2,7 +2,7 @@
 import type { AgentTool, Turn } from '../../agent/runtime.ts';
 import { buildSystemPrompt } from '../../agent/system-prompt.ts';
 import { type AgentSettings, findAgent, workspaceOf } from '../../core/agents.ts';
-import { channelOf, isSubagentKey } from '../../core/keys.ts';
+import { channelOf, isClientKey, isSubagentKey } from '../../core/keys.ts';
 import { type ModelRef, modelOfSession } from '../../core/models.ts';
 import { type ContextMessage, type OwnPrompt, toModelContext } from '../../core/model-context.ts';
 import {
@@ -101,6 +101,7 @@ function offeredTo(
     isSubagent: isSubagentKey(session.key),
     // No session is: a gateway whose `sandbox.mode` says otherwise does not start.
     isSandboxed: false,
+    isClient: isClientKey(session.key),
     spawnDepth: session.spawnDepth,
     available: [...tools.keys()],
   };

@@ -196,7 +196,7 @@ function resumeVerdict(context: RunContext, run: RunRow): ClaimedRun['verdict'] 
 }
 
 /** Work whose time was up before this process could go on with it ends `timeout`, reported once (A12, A16). */
-function expiredVerdict(context: RunContext, run: RunRow): ClaimedRun['verdict'] {
+export function expiredVerdict(context: RunContext, run: RunRow): ClaimedRun['verdict'] {
   if (run.deadlineAt !== null && run.deadlineAt <= context.clock.now()) {
     return { state: 'timeout', error: timeoutText(run.timeoutMs) };
   }

@@ -51,41 +51,51 @@ export function closeRun(
   claimed: ClaimedRun,
   end: RunEnd,
 ): Promise<ClosedRun> {
+  return context.store.write('close-run', (tx) => closeIn(tx, context, { claimed, end }));
+}
+
+/** A run whose lane the unit holds at this owner and epoch. */
+type HeldRun = Pick<ClaimedRun, 'run' | 'session' | 'fence' | 'attempt' | 'isBudgeted'>;
+
+/** The same within a unit of the caller's. */
+export async function closeIn(
+  tx: WriteTx,
+  context: RunContext,
+  { claimed, end }: { claimed: HeldRun; end: RunEnd },
+): Promise<ClosedRun> {
   const { fence } = claimed;
-  return context.store.write('close-run', async (tx) => {
-    const lane = await tx.lanes.lock(fence);
-    const lost = await closeLost(tx, claimed, await readyAfter(tx, lane));
-    if (lost !== undefined) return lost;
-    const run = await writeOutcome(tx, context, { claimed, end });
-    const merged = await endMerged(tx, run);
-    await tx.lanes.release(fence, await readyAfter(tx, lane));
-    const session = must(await tx.sessions.get(run.sessionKey), `run ${run.runId} has no session`);
-    const rawReply = end.message === undefined ? '' : textOf(end.message);
-    await followExchange(tx, { run, isReplySkip: isReplySkip(rawReply) });
-    await followSpawn(tx, run);
-    await restartArchiveClock(tx, session);
-    const [delivered = false, ...others] = await deliverReplies(tx, context, {
-      runs: [run, ...merged],
-      session,
-      text: rawReply,
-      isPartial: end.isPartial === true,
-    });
-    tx.signal({ type: 'run', runId: run.runId });
-    tx.signal({ type: 'lane', sessionKey: run.sessionKey });
-    tx.signal({ type: 'session', sessionKey: run.sessionKey });
-    return {
-      run,
-      reply: run.reply ?? '',
-      delivered,
-      merged: merged.map((each, at) => ({ run: each, delivered: others[at] ?? false })),
-    };
+  const lane = await tx.lanes.lock(fence);
+  const lost = await closeLost(tx, claimed, await readyAfter(tx, lane));
+  if (lost !== undefined) return lost;
+  const run = await writeOutcome(tx, context, { claimed, end });
+  const merged = await endMerged(tx, run);
+  await tx.lanes.release(fence, await readyAfter(tx, lane));
+  const session = must(await tx.sessions.get(run.sessionKey), `run ${run.runId} has no session`);
+  const rawReply = end.message === undefined ? '' : textOf(end.message);
+  await followExchange(tx, { run, isReplySkip: isReplySkip(rawReply) });
+  await followSpawn(tx, run);
+  await restartArchiveClock(tx, session);
+  const [delivered = false, ...others] = await deliverReplies(tx, context, {
+    runs: [run, ...merged],
+    session,
+    text: rawReply,
+    isPartial: end.isPartial === true,
   });
+  tx.signal({ type: 'run', runId: run.runId });
+  tx.signal({ type: 'lane', sessionKey: run.sessionKey });
+  tx.signal({ type: 'session', sessionKey: run.sessionKey });
+  return {
+    run,
+    reply: run.reply ?? '',
+    delivered,
+    merged: merged.map((each, at) => ({ run: each, delivered: others[at] ?? false })),
+  };
 }
 
 /** A session that was taken away while its run went on must not keep the run open (BR-078). */
 async function closeLost(
   tx: WriteTx,
-  { run: { runId }, fence }: ClaimedRun,
+  { run: { runId }, fence }: HeldRun,
   readyAt: number,
 ): Promise<ClosedRun | undefined> {
   const before = must(await tx.runs.get(runId), `run ${runId} vanished`);
@@ -111,7 +121,7 @@ async function readyAfter(tx: WriteTx, lane: LaneRow): Promise<number> {
 async function writeOutcome(
   tx: WriteTx,
   context: RunContext,
-  { claimed, end }: { claimed: ClaimedRun; end: RunEnd },
+  { claimed, end }: { claimed: HeldRun; end: RunEnd },
 ): Promise<RunRow> {
   const { runId, sessionKey } = claimed.run;
   const { message } = end;
@@ -129,12 +139,11 @@ async function writeOutcome(
       createdAt: tx.now,
     });
   }
-  await bookCalls(tx, context, {
-    caller: claimed,
-    message,
-    unbooked: end.unbooked,
-    isEnd: true,
-  });
+  // what a client's own model cost is the client's
+  if (!isClients(before)) {
+    const { unbooked } = end;
+    await bookCalls(tx, context, { caller: claimed, message, unbooked, isEnd: true });
+  }
   await tx.runs.update(runId, {
     state,
     endedAt: tx.now,
@@ -150,6 +159,10 @@ async function writeOutcome(
   return run;
 }
 
+function isClients({ runClass }: RunRow): boolean {
+  return runClass === 'inbox';
+}
+
 function sessionAfter(
   session: SessionRow,
   { run, message, now }: { run: RunRow; message: AssistantMessage | undefined; now: number },
@@ -163,7 +176,7 @@ function sessionAfter(
     outputTokens: session.outputTokens + run.outputTokens,
     ...(run.model === null ? {} : { lastModel: run.model }),
     // of the transcript that it wrote to, which a reset may have replaced meanwhile
-    ...(isCurrent && message !== undefined ? { systemSent: true } : {}),
+    ...(isCurrent && message !== undefined && !isClients(run) ? { systemSent: true } : {}),
     ...(isCurrent && contextTokens !== undefined ? { totalTokens: contextTokens } : {}),
   };
 }

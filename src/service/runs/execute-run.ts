@@ -3,23 +3,23 @@
  * one outcome, or is left to its lane's next owner.
  */
 import type { AgentRuntime, Turn, TurnHost } from '../../agent/runtime.ts';
-import { isOutcome, stoppedText } from '../../core/run-state.ts';
+import { stoppedText } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import { textOf } from '../../protocol/message.ts';
 import type { AssistantMessage, ToolResultMessage, UserMessage } from '../../protocol/message.ts';
-import { must } from '../../util/assert.ts';
 import { MAX_TIMER_MS } from '../../util/clock.ts';
 import type { ActiveRun } from './active-runs.ts';
 import { type AttemptCounter, startAttemptCounter } from './attempt-counter.ts';
 import { buildTurn } from './build-turn.ts';
 import { type ClaimedRun, timeoutText } from './claim-run.ts';
-import type { ClosedRun, RunEnd } from './close-run.ts';
+import type { RunEnd } from './close-run.ts';
 import type { RunContext } from '../context.ts';
 import type { ClosingTurn } from '../budgets/reserve-call.ts';
 import { endIfInterrupted, INTERRUPTED_TEXT } from './interrupts.ts';
 import { mustHoldLease } from './lease.ts';
 import { CallLedger } from '../usage/call-ledger.ts';
 import { settleRun } from './settle-run.ts';
+import { tellClosed } from './tell-closed.ts';
 import { tellMerged } from './tell-merged.ts';
 import { finishToolCalls, performToolCalls, type PlayedRun } from './turn-host.ts';
 
@@ -45,7 +45,8 @@ export async function executeRun(
   try {
     const end = await endOf(context, { active, claimed });
     if (end === 'left') return;
-    tell(context, { closed: await settleRun(context, { active, claimed, end }), end });
+    const closed = await settleRun(context, { active, claimed, end });
+    tellClosed(context, { closed, message: end.message });
   } catch (error) {
     // Another owner has the lane, or the store is gone: the row says what is true, and recovery goes on from it.
     const isFenced = error instanceof GatewayError && error.code === 'fenced';
@@ -295,24 +296,6 @@ function partialMessage(
     stopReason: 'aborted',
     timestamp: at,
   };
-}
-
-function tell(context: RunContext, { closed, end }: { closed: ClosedRun; end: RunEnd }): void {
-  for (const { run, delivered } of [closed, ...closed.merged]) {
-    context.events.emit({
-      type: 'ended',
-      runId: run.runId,
-      sessionKey: run.sessionKey,
-      state: must(isOutcome(run.state) ? run.state : undefined, `run ${run.runId} goes on`),
-      ...(end.message === undefined ? {} : { message: end.message }),
-      reply: closed.reply,
-      ...(run.error === null ? {} : { error: run.error }),
-      ...(run.startedAt === null ? {} : { startedAt: run.startedAt }),
-      endedAt: run.endedAt ?? context.clock.now(),
-      delivered,
-      ...(run.mergedInto === null ? {} : { mergedInto: run.mergedInto }),
-    });
-  }
 }
 
 /** Our own errors say what to do; of others nothing is known that may be shown. */

@@ -13,7 +13,8 @@ import { must } from '../../util/assert.ts';
 import type { RunServices } from '../context.ts';
 import { applyMove } from '../exchange/apply-move.ts';
 import { followSpawn } from '../spawn/follow-spawn.ts';
-import { closeRun } from './close-run.ts';
+import { closeRun, type RunEnd } from './close-run.ts';
+import { closeUnplayed, isUnplayed } from './close-unplayed.ts';
 import { collectStops, type StopTarget } from './collect-stops.ts';
 import { tellDropped } from './tell-dropped.ts';
 
@@ -31,12 +32,14 @@ export interface StoppedRun {
   sessionKey: string;
 }
 
+const STOPPED: RunEnd = { state: 'aborted', message: undefined, error: undefined };
+
 /** What a stop has changed; the outside is told of it by `finishStop`. */
 export interface Stopping {
   stopped: StoppedRun[];
   /** how many exchanges have ended by it */
   exchanges: number;
-  /** ended by the stop itself */
+  /** ended by the stop itself: they wait, or a client has them */
   dropped: RunRow[];
   /** held by this process, which does not play them any more: their lanes would never come free */
   stranded: { run: RunRow; lane: LaneRow }[];
@@ -88,7 +91,9 @@ export async function stopIn(
     await tx.runs.update(run.runId, { stoppedBy: by, stopKey: stopKey ?? null });
     const marked = { ...run, stoppedBy: by };
     const lane = must(await tx.lanes.get(run.sessionKey), `run ${run.runId} has no lane`);
-    if (lane.currentRunId === run.runId) {
+    if (lane.currentRunId === run.runId && isUnplayed(run, lane)) {
+      stopping.dropped.push((await closeUnplayed(tx, services, { run: marked, end: STOPPED })).run);
+    } else if (lane.currentRunId === run.runId) {
       tx.signal({ type: 'stop', runId: run.runId });
       const isHere = lane.owner === services.bootId;
       if (isHere && services.activeRuns.get(run.runId) === undefined) {
@@ -150,11 +155,7 @@ export async function finishStop(
       isBudgeted: true,
       closing: undefined,
     };
-    const closed = await closeRun(services, claimed, {
-      state: 'aborted',
-      message: undefined,
-      error: undefined,
-    });
+    const closed = await closeRun(services, claimed, STOPPED);
     tellDropped(services, [closed.run, ...closed.merged.map((each) => each.run)]);
   }
 }

@@ -1,6 +1,6 @@
 import { findAgent } from '../../core/agents.ts';
 import type { SessionCaller } from '../../core/caller.ts';
-import { isSubagentKey } from '../../core/keys.ts';
+import { isClientKey, isSubagentKey } from '../../core/keys.ts';
 import { modelOfSession } from '../../core/models.ts';
 import type { Refusal } from '../../core/refusals.ts';
 import { closedToolRefusal, toolClosedBy, type ToolQuery } from '../../core/tool-policy.ts';
@@ -34,6 +34,7 @@ async function toolQueryOf(
     agentId,
     model: modelOfSession(config, findAgent(config, agentId), session?.model),
     isSubagent: isSubagentKey(sessionKey),
+    isClient: isClientKey(sessionKey),
     // as in a turn: no session is
     isSandboxed: false,
     spawnDepth: session?.spawnDepth ?? 0,

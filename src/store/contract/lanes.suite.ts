@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { RunClass } from '../../protocol/words.ts';
+import { RUN_CLASSES, type RunClass } from '../../protocol/words.ts';
 import type { LaneFence } from '../lane-repository.ts';
 import type { Store } from '../store.ts';
 import { child, type OpenHarness, run, session, withStore } from './samples.suite.ts';
@@ -41,6 +41,45 @@ export function lanesContract(open: OpenHarness): void {
         assert.equal(lane?.headClass, 'main');
         assert.equal(lane?.readyAt, 5);
         assert.equal(lane?.state, 'queued');
+      }));
+
+    it('takes one free lane by its name, whatever waits in it, and leaves it without an owner', () =>
+      withStore(open, async ({ store }) => {
+        await accept(store, 'k', { runId: 'r1', runClass: 'inbox', readyAt: 99 });
+        const take = (owner: string, sessionKey = 'k') =>
+          store.write('take', (tx) => tx.lanes.take({ sessionKey, owner }));
+        assert.equal(await take('a', 'none'), undefined);
+        const taken = await take('a');
+        assert.ok(taken);
+        assert.deepEqual([taken.owner, taken.epoch, taken.headClass], ['a', 1, 'inbox']);
+        assert.equal(await take('b'), undefined, 'it has an owner');
+        const fence = fenceOf(taken);
+        await store.write('start', async (tx) => {
+          await tx.runs.update('r1', { state: 'running' });
+          await tx.lanes.setCurrent(fence, 'r1', 'running');
+          await tx.lanes.leave(fence);
+        });
+        const left = await store.read((tx) => tx.lanes.get('k'));
+        assert.deepEqual([left?.owner, left?.currentRunId, left?.state], [null, 'r1', 'running']);
+        assert.equal(await store.write('recover', (tx) => tx.lanes.freeOrphans('b')), 0);
+        assert.equal((await take('b'))?.epoch, 2);
+        await assert.rejects(
+          store.write('leave', (tx) => tx.lanes.leave(fence)),
+          { code: 'fenced' },
+        );
+      }));
+
+    it('never claims, nor waits for, a lane of a class that nobody plays', () =>
+      withStore(open, async ({ store }) => {
+        await accept(store, 'inbox', { runId: 'r1', runClass: 'inbox' });
+        await accept(store, 'later', { runId: 'r2', runClass: 'inbox', readyAt: 50 });
+        for (const runClass of RUN_CLASSES) {
+          const found = await store.write('claim', (tx) =>
+            tx.lanes.claimNext({ runClass, owner: 'boot' }),
+          );
+          assert.equal(found, undefined);
+          assert.equal(await store.read((tx) => tx.lanes.nextReadyAt(runClass, 1)), undefined);
+        }
       }));
 
     it('claims the lane that has waited longest, of the asked class, once', () =>

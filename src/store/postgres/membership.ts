@@ -10,6 +10,7 @@
  */
 import { randomInt } from 'node:crypto';
 import pg from 'pg';
+import { RUN_CLASSES } from '../../protocol/words.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { StoreSignal } from '../store.ts';
@@ -45,11 +46,20 @@ where id = $1 returning heartbeat_at as now`;
 /** Whether a gateway is dead: the condition that the take-over uses, too. */
 export const IS_DEAD = `(lease_until <= ${NOW} or pg_try_advisory_xact_lock(lock_key))`;
 
+/** Of each class in the order of its claims, so that what waits for clients is never looked at. */
+const READY_OF_CLASS = RUN_CLASSES.map(
+  (name) => `(select session_key from lanes
+    where owner is null and pending > 0 and head_class = '${name}'
+    order by (current_run_id is null), turn_at, ready_at, session_key limit 1)`,
+);
+/** A lane that a gateway may claim, or null. */
+export const READY_LANE = `select coalesce(${READY_OF_CLASS.join(', ')})`;
+
 const SWEEP = `select
   exists (select 1 from gateways where id <> $1 and ${IS_DEAD})
     or exists (select 1 from lanes where owner is not null and owner <> $1
       and not exists (select 1 from gateways where gateways.id = lanes.owner)) as has_orphans,
-  (select session_key from lanes where owner is null and pending > 0 limit 1) as ready_key`;
+  (${READY_LANE}) as ready_key`;
 
 export interface MembershipOptions {
   /** of the database itself, not of a pooler */

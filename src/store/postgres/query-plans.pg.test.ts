@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import pg from 'pg';
+import { RUN_CLASSES } from '../../protocol/words.ts';
 import { silentLogger } from '../../util/logger.ts';
 import type { SqlConnection, SqlResult, SqlValue } from '../sql/connection.ts';
 import { SqlTx } from '../sql/sql-tx.ts';
@@ -13,6 +14,7 @@ import { SqlUnit } from '../sql/sql-unit.ts';
 import type { SessionScope } from '../session-repository.ts';
 import type { UsageScope } from '../usage-repository.ts';
 import { GraphileJobs } from './graphile-jobs.ts';
+import { READY_LANE } from './membership.ts';
 import { openPostgresStore } from './open-postgres-store.ts';
 import { BY_INDEX } from './pg-connection.ts';
 import { postgresDialect } from './postgres-dialect.ts';
@@ -42,6 +44,9 @@ const FILL = [
   `insert into lanes (session_key, owner, epoch, next_seq, pending, head_class, state, ready_at)
     select 'key ' || n, case when n % 4 = 0 then 'gateway ' || n % 3 end, 1, 1, n % 2,
       case when n % 2 = 1 then 'main' end, 'queued', n from generate_series(1, ${ROWS}) n`,
+  // what waits for clients is in the index, and no claim looks at it
+  `insert into lanes (session_key, epoch, next_seq, pending, head_class, state, ready_at)
+    select 'client ' || n, 1, 1, 1, 'inbox', 'queued', n from generate_series(1, ${ROWS}) n`,
   'update lanes set turn_at = ready_at, root_key = session_key',
   `insert into runs (run_id, session_key, seq, state, run_class, purpose, root_run_id, hops, deliver,
       accepted_at, timeout_ms, attempts, input_tokens, output_tokens, cache_read_tokens,
@@ -288,12 +293,12 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   [
     'lanes.claimNext',
     (tx) => tx.lanes.claimNext({ runClass: 'main', owner: 'boot' }),
-    /LockRows\n.*using lanes_ready on/,
+    /LockRows\n.*using lanes_ready on[^]*Index Cond: .*head_class = /,
   ],
   [
     'lanes.nextReadyAt',
     (tx) => tx.lanes.nextReadyAt('main', 3000),
-    /using lanes_ready on[^]*Index Cond: .*turn_at > /,
+    /using lanes_ready on[^]*Index Cond: .*head_class = .*turn_at > /,
   ],
   ['budgets.get', (tx) => tx.budgets.get('key 9'), /using budgets_pkey on/],
   ['budgets.above', (tx) => tx.budgets.above('key 9'), /using budgets_pkey on/],
@@ -406,6 +411,15 @@ describe('query plans on Postgres', () => {
       assert.doesNotMatch(plan, /Seq Scan|Sort/, plan);
     });
   }
+
+  it('[PG9, IB10] the look for a ready lane passes over what waits for clients', async () => {
+    const connection = new ExplainingConnection();
+    await connection.query(READY_LANE, []);
+    const plan = connection.plans.join();
+    const searches = plan.match(/using lanes_ready on .*\n.*Index Cond: .*head_class = /g);
+    assert.equal(searches?.length, RUN_CLASSES.length, plan);
+    assert.doesNotMatch(plan, /Seq Scan|Sort/, plan);
+  });
 
   it('[PG9] search.find takes what has a rare word from the index of words, and puts it in order', async () => {
     const plan = await planOf(find('word9'));

@@ -3,6 +3,7 @@
  *
  *   free, empty --addRun--> free, ready --claimNext--> owned --setCurrent--> owned, running
  *   owned, running --release--> free, ready (more runs) | free, empty
+ *   free --take--> owned --leave--> free, still holding its run (of a client, which nobody plays)
  *   owned --freeOrphans (the owner's process is gone)--> free, ready, still holding its run
  */
 import { type ExpressionBuilder, sql } from 'kysely';
@@ -21,6 +22,24 @@ type Lanes = ExpressionBuilder<Tables, 'lanes'>;
 
 const BY_KEY = defineQuery((db, p: { sessionKey: string }) =>
   db.selectFrom('lanes').selectAll().where('session_key', '=', p.sessionKey),
+);
+
+const TAKE = defineQuery((db, p: { sessionKey: string; owner: string }) =>
+  db
+    .updateTable('lanes')
+    .set((eb) => ({ owner: p.owner, epoch: eb('epoch', '+', eb.lit(1)) }))
+    .where('session_key', '=', p.sessionKey)
+    .where('owner', 'is', null)
+    .returningAll(),
+);
+
+const LEAVE = defineQuery((db, p: LaneFence) =>
+  db
+    .updateTable('lanes')
+    .set({ owner: null })
+    .where('session_key', '=', p.sessionKey)
+    .where('owner', '=', p.owner)
+    .where('epoch', '=', p.epoch),
 );
 
 const LOCK = defineQuery((db, p: LaneFence, dialect) =>
@@ -271,6 +290,14 @@ export class SqlLanes implements LaneWrites {
 
   nextReadyAt(runClass: RunClass, now: number): Promise<number | undefined> {
     return nextReadyAt(this.#unit, { runClass, now });
+  }
+
+  take(query: { sessionKey: string; owner: string }): Promise<LaneRow | undefined> {
+    return this.#unit.first(TAKE, query);
+  }
+
+  async leave(fence: LaneFence): Promise<void> {
+    await this.#changeOwned(LEAVE, fence);
   }
 
   hold(sessionKey: string): Promise<LaneRow | undefined> {

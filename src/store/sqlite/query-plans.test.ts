@@ -327,6 +327,7 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     /budget_holds USING PRIMARY KEY \(run_id=\?\)/,
   ],
   ['lanes.hold', (tx) => tx.lanes.hold('k'), /PRIMARY KEY/],
+  ['lanes.take', (tx) => tx.lanes.take({ sessionKey: 'k', owner: 'boot' }), /PRIMARY KEY/],
   ['spawns.unsettledOf', (tx) => tx.spawns.unsettledOf('k'), /INDEX spawns_unsettled/],
   ['spawns.hasUnsettled', (tx) => tx.spawns.hasUnsettled('k'), /INDEX spawns_unsettled/],
   [

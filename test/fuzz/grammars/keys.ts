@@ -45,6 +45,7 @@ const METHODS: ((key: string) => { method: string; params: Record<string, unknow
     params: { tool: 'sessions_list', args: {}, sessionKey },
   }),
   (key) => ({ method: 'sessions.windows', params: { key } }),
+  (key) => ({ method: 'sessions.create', params: { key, clientName: key.slice(0, 200) || 'c' } }),
   (sessionKey) => ({ method: 'usage', params: { sessionKey, tree: true } }),
 ];
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { parseToolArgs } from '../../../src/protocol/tools/parse-tool-args.ts';
 import * as tools from '../../../src/protocol/tools/session-tools.ts';
 import type { Grammar } from '../grammar.ts';
-import { type FuzzWorld, CURSOR_SECRET, SECRET } from '../fuzz-world.ts';
+import { CLIENT_KEY, type FuzzWorld, CURSOR_SECRET, SECRET } from '../fuzz-world.ts';
 import { oddObject } from '../odd-values.ts';
 import { assertErrorText, assertRefusal } from '../oracles.ts';
 import { suitingValue } from '../suiting-values.ts';
@@ -25,13 +25,14 @@ const PARAMETERS: Record<tools.SessionToolName, string[]> = {
   sessions_wait: Object.keys(tools.sessionsWaitArgs.shape),
   sessions_stop: Object.keys(tools.sessionsStopArgs.shape),
   sessions_search: Object.keys(tools.sessionsSearchArgs.shape),
+  sessions_inbox: Object.keys(tools.sessionsInboxArgs.shape),
 };
 
 const inputs: fc.Arbitrary<ToolInput> = fc.constantFrom(...tools.SESSION_TOOL_NAMES).chain((tool) =>
   fc.record({
     tool: fc.constant(tool),
     args: oddObject(PARAMETERS[tool], suitingValue),
-    sessionKey: fc.constantFrom('main', 'agent:b:main', 'agent:a:one'),
+    sessionKey: fc.constantFrom('main', 'agent:b:main', 'agent:a:one', CLIENT_KEY),
   }),
 );
 

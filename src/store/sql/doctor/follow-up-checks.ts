@@ -1,19 +1,25 @@
 /** Exchanges, spawns, deliveries and their jobs: each that is open has something that moves it on. */
 import { type Check, type DoctorDialect, type Statement, statement, UNFINISHED } from './check.ts';
 
-type FollowUp = 'advance-exchange' | 'announce-spawn' | 'deliver';
+type FollowUp = 'advance-exchange' | 'announce-spawn' | 'deliver' | 'expire-inbox';
 /** the name of the subject in a job's payload */
 const SUBJECT: Readonly<Record<FollowUp, string>> = {
   'advance-exchange': 'exchangeId',
   'announce-spawn': 'childKey',
   deliver: 'routeKey',
+  'expire-inbox': 'runId',
 };
 
 const LOST_STEP = 'the step that was going was lost from the store';
 
 /** Returns the rules of what follows from runs. */
 export function followUpChecks(dialect: DoctorDialect): Check[] {
-  return [...exchangeChecks(dialect), ...spawnChecks(dialect), ...deliveryChecks(dialect)];
+  return [
+    ...exchangeChecks(dialect),
+    ...spawnChecks(dialect),
+    ...deliveryChecks(dialect),
+    inboxCheck(dialect),
+  ];
 }
 
 function exchangeChecks(dialect: DoctorDialect): Check[] {
@@ -110,6 +116,20 @@ function deliveryChecks(dialect: DoctorDialect): Check[] {
   ];
 }
 
+function inboxCheck(dialect: DoctorDialect): Check {
+  return {
+    name: 'inbox-job',
+    rule: 'a client has a message whose time nothing keeps; its job is added again',
+    find: `select r.run_id, r.session_key from runs r
+      where r.run_class = 'inbox' and r.state = 'running' and r.deadline_at is not null
+      and ${hasNoJob(dialect, 'expire-inbox', 'r.run_id')}`,
+    // what is not over yet is looked at again in its time
+    heal: ({ run_id: runId }, now) => [
+      addJob(dialect, { kind: 'expire-inbox', subject: runId, now }),
+    ],
+  };
+}
+
 /** The job that the units of the use cases add, under the same key. */
 function addJob(
   dialect: DoctorDialect,
@@ -125,7 +145,7 @@ function hasNoJob({ jobs }: DoctorDialect, kind: FollowUp, subject: string): str
 
 function nowhere(
   { jobs, removeJob }: DoctorDialect,
-  kind: Exclude<FollowUp, 'deliver'>,
+  kind: 'advance-exchange' | 'announce-spawn',
   subject: string,
 ): Check {
   const table = subject.slice(0, subject.indexOf('.'));

@@ -1,0 +1,66 @@
+/** `sessions.create`: the session of a client that has no runtime of ours, made once and found again. */
+import { clientKeyOf } from '../../core/keys.ts';
+import type { Config } from '../../protocol/options/config.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { WriteTx } from '../../store/store.ts';
+import type { ServiceContext } from '../context.ts';
+import { keySettings } from '../sessions/key-settings.ts';
+import { lookUpSession } from '../sessions/look-up-session.ts';
+import { newPlaceOf, type OperatorPlace, refuseOtherAgent } from '../sessions/operator-place.ts';
+import { ensureSession } from '../sessions/session-rows.ts';
+
+export interface OpenClientSession {
+  /** absent = a key made of agent and client name */
+  key?: string;
+  clientName?: string;
+  /** absent = the default agent */
+  agentId?: string;
+  /** of a session that is made now; absent = the client's name */
+  displayName?: string;
+}
+
+export interface OpenedClientSession {
+  key: string;
+  sessionId: string;
+  /** false = it was there */
+  created: boolean;
+}
+
+/** Makes or finds the session. Rejects a key under which no message could make one either (A4), and a closed one. */
+export async function openClientSession(
+  context: ServiceContext,
+  request: OpenClientSession,
+): Promise<OpenedClientSession> {
+  const config = context.config();
+  const opened = await context.store.write('open-session', async (tx) => {
+    const place = await placeOf(tx, config, request);
+    const before = await tx.sessions.get(place.key);
+    const session = await ensureSession(tx, config, place);
+    const created = before?.sessionId !== session.sessionId;
+    const displayName = request.displayName ?? request.clientName;
+    if (created && displayName !== undefined) await tx.sessions.update(place.key, { displayName });
+    return { key: session.key, sessionId: session.sessionId, created };
+  });
+  if (opened.created) context.events.emit({ type: 'session_changed', sessionKey: opened.key });
+  return opened;
+}
+
+async function placeOf(
+  tx: WriteTx,
+  config: Config,
+  request: OpenClientSession,
+): Promise<OperatorPlace> {
+  const { clientName: name = 'client', agentId = keySettings(config).defaultAgentId } = request;
+  const text = request.key ?? clientKeyOf({ agentId, name });
+  const viewer = { agentId, currentKey: undefined };
+  const found = await lookUpSession(tx, config, { text, viewer });
+  if (found.type === 'malformed') throw new GatewayError('invalid_request', found.error);
+  if (found.type === 'session') {
+    if (found.closure === undefined) return refuseOtherAgent(request.agentId, found);
+    const why = `session ${found.key} is ${found.closure} and cannot act; use another key`;
+    throw new GatewayError('invalid_request', why);
+  }
+  if (found.canonicalKey === undefined)
+    throw new GatewayError('not_found', `${found.what} not found; see sessions.list`);
+  return refuseOtherAgent(request.agentId, newPlaceOf(config, found.canonicalKey));
+}
