@@ -6,7 +6,7 @@ import { createServices } from '../src/service/create-services.ts';
 import { createRunEvents } from '../src/service/run-events.ts';
 import type { Services } from '../src/service/services.ts';
 import type { Store } from '../src/store/store.ts';
-import { createToolInvoker } from '../src/tools/create-tool-invoker.ts';
+import { createToolCatalog, createToolInvoker } from '../src/tools/create-tool-invoker.ts';
 import { systemClock } from '../src/util/clock.ts';
 import { silentLogger } from '../src/util/logger.ts';
 import type { BenchState } from './bench-state.ts';
@@ -29,6 +29,7 @@ export async function serveAcceptance(state: BenchState): Promise<string> {
     services,
     events,
     invokeTool: createToolInvoker({ services, store, config, logger }),
+    listTools: createToolCatalog({ store, config }),
     auth: { mode: 'token', token: ACCEPTANCE_TOKEN, password: undefined },
     reloadConfig: async () => ({ applied: [], needsRestart: [], unchanged: [] }),
     host: '127.0.0.1',

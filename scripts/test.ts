@@ -1,7 +1,8 @@
 /**
  * `npm test [-- PATH…]`: all checks, then every test file, two at a time. With paths (a file, or
  * the start of some) only these tests and no checks; with `--long` the long ones (`*.long.test.ts`),
- * which continuous integration runs as well. Ends with the plain line `N passed, N failed`; each
+ * with `--clients` those with programs that others wrote (`*.clients.test.ts`, once `test/clients` is
+ * installed): continuous integration runs both as well. Ends with the plain line `N passed, N failed`; each
  * check counts as one.
  */
 import { globSync } from 'node:fs';
@@ -14,19 +15,20 @@ const TEST_GLOBS = ['test/**/*.test.ts', 'src/**/*.test.ts', 'scripts/**/*.test.
 const AT_ONCE = 2;
 
 const args = process.argv.slice(2);
-const onlyLong = args.includes('--long');
+const kind = args.includes('--long') ? 'long' : args.includes('--clients') ? 'clients' : undefined;
 const wanted = args.filter((arg) => !arg.startsWith('--')).map((path) => path.replace(/^\.\//, ''));
 const files = globSync(TEST_GLOBS, { cwd: ROOT })
   .map((file) => file.replaceAll('\\', '/'))
   .filter(isWanted);
 
-const checks = wanted.length === 0 && !onlyLong ? await runChecks() : { passed: 0, failed: 0 };
+const checks =
+  wanted.length === 0 && kind === undefined ? await runChecks() : { passed: 0, failed: 0 };
 const results = await runAll(files);
 report(results);
 
 function isWanted(file: string): boolean {
   if (wanted.length > 0) return wanted.some((start) => file.startsWith(start));
-  return file.endsWith('.long.test.ts') === onlyLong;
+  return /\.(long|clients)\.test\.ts$/.exec(file)?.[1] === kind;
 }
 
 async function runAll(names: readonly string[]): Promise<FileResult[]> {

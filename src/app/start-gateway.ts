@@ -24,11 +24,12 @@ import { createMirror, type Mirror } from '../service/mirror/create-mirror.ts';
 import { createRunEvents } from '../service/run-events.ts';
 import type { Store } from '../store/store.ts';
 import { createSessionTools } from '../tools/create-session-tools.ts';
-import { createToolInvoker } from '../tools/create-tool-invoker.ts';
+import { createToolCatalog, createToolInvoker } from '../tools/create-tool-invoker.ts';
 import { type Clock, systemClock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { createLogger } from './create-logger.ts';
 import { createLiveConfig, type LiveConfig } from './live-config.ts';
+import { mcpDoor } from './mcp-door.ts';
 import { openStore } from './open-store.ts';
 import { TRUNKLINE_VERSION } from './version.ts';
 import { watchFiles } from './watch-files.ts';
@@ -103,7 +104,7 @@ async function startOn(store: Store, start: Start): Promise<RunningGateway> {
   const { loaded, live, logger, release } = start;
   const { config, stateDir } = loaded;
   const { auth } = live.gatewaySettings();
-  const { context, host, invokeTool } = buildServices(store, {
+  const { context, host, invokeTool, listTools } = buildServices(store, {
     ...start,
     secret: auth.token ?? auth.password ?? stateDir,
   });
@@ -118,6 +119,8 @@ async function startOn(store: Store, start: Start): Promise<RunningGateway> {
     services: host.services,
     events: context.events,
     invokeTool,
+    listTools,
+    mcp: mcpDoor({ services: host.services, invokeTool, listTools, config: live.current, logger }),
     reloadConfig: reload,
     host: bindAddress(config.gateway.bind),
     port: config.gateway.port,
@@ -165,7 +168,12 @@ async function answers(store: Store): Promise<boolean> {
 function buildServices(
   store: Store,
   { loaded, live, logger, secret, bootId, options }: Start & { secret: string },
-): { context: RunContext; host: ServiceHost; invokeTool: ReturnType<typeof createToolInvoker> } {
+): {
+  context: RunContext;
+  host: ServiceHost;
+  invokeTool: ReturnType<typeof createToolInvoker>;
+  listTools: ReturnType<typeof createToolCatalog>;
+} {
   const { stateDir } = loaded;
   const config = live.current;
   const channels = options.channels ?? [];
@@ -206,7 +214,8 @@ function buildServices(
   });
   for (const tool of [...sessionTools, ...createWorkspaceTools()]) tools.set(tool.spec.name, tool);
   const invokeTool = createToolInvoker({ services: host.services, store, config, logger });
-  return { context, host, invokeTool };
+  const listTools = createToolCatalog({ store, config });
+  return { context, host, invokeTool, listTools };
 }
 
 function noticeOf({ config }: LoadedConfig): string | undefined {

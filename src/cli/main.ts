@@ -52,6 +52,10 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'call a tool as a session',
     load: async () => (await import('./commands/tool.ts')).defineTool,
   },
+  mcp: {
+    summary: 'serve the session tools over MCP',
+    load: async () => (await import('./commands/mcp.ts')).defineMcp,
+  },
   call: {
     summary: 'call a method of the gateway',
     load: async () => (await import('./commands/call.ts')).defineCall,

@@ -13,7 +13,8 @@ import { createDoorSettings } from './door-settings.ts';
 import type { GatewaySettings } from './door-settings.ts';
 import { closeServer, createHttpServer, listenOn } from './http-server.ts';
 import type { Listening } from './http-server.ts';
-import type { InvokeTool } from './invoke-tool.ts';
+import type { McpDoor } from './http-routes.ts';
+import type { InvokeTool, ListTools } from './invoke-tool.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import type { GatewayLimits } from './limits.ts';
 import type { RequestHeaders } from './origin-policy.ts';
@@ -24,6 +25,9 @@ export interface GatewayOptions extends GatewaySettings {
   services: Services;
   events: RunEvents;
   invokeTool: InvokeTool;
+  listTools: ListTools;
+  /** what answers `/mcp`; absent = no such path */
+  mcp?: McpDoor | undefined;
   reloadConfig: ReloadConfig;
   host: string;
   /** 0 = any free port */
@@ -58,7 +62,7 @@ const CLOSE_GRACE_MS = 2000;
 
 /** Returns the door for the WebSocket protocol and HTTP on one port; nothing is open before `listen`. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { services, events, invokeTool, logger, host } = options;
+  const { services, events, invokeTool, listTools, logger, host } = options;
   const clock = options.clock ?? systemClock;
   const version = options.version ?? 'dev';
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -73,7 +77,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { end, ...serving } = createServing(options.health);
   const refusedOrigin = (headers: RequestHeaders) =>
     settings.refusedOrigin(headers, { host, port });
-  const given = { services, invokeTool, logger, clock, version };
+  const given = { services, invokeTool, listTools, logger, clock, version };
   const shared = { ...given, ...serving, secret, limiter, limits };
   const connectionDeps: ConnectionDeps = {
     ...shared,
@@ -85,7 +89,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (watcher !== undefined) subscriptions.remove(watcher);
     },
   };
-  const doors = { ...shared, toolPolicy, refusedOrigin };
+  const doors = { ...shared, toolPolicy, refusedOrigin, mcp: options.mcp };
   const stopDevices = watchDevices(events, { connections, clock });
   const server = createHttpServer(async () => {
     const { createHttpListener } = await import('./http-routes.ts');

@@ -10,7 +10,7 @@ import type { Clock } from '../util/clock.ts';
 import { acceptAgent, acceptChat } from './accept-message.ts';
 import type { CallContext } from './call-context.ts';
 import { invokeAs } from './invoke-tool.ts';
-import type { InvokeTool } from './invoke-tool.ts';
+import type { InvokeTool, ListTools } from './invoke-tool.ts';
 
 /** Loads the configuration anew; resolves with what was applied, or rejects `config` and changes nothing. */
 export type ReloadConfig = () => Promise<ReloadReport>;
@@ -30,6 +30,7 @@ export type Dispatch = (frame: RequestFrame, context: CallContext) => Promise<un
 export interface DispatchDeps {
   services: Services;
   invokeTool: InvokeTool;
+  listTools: ListTools;
   /** of the gateway, as `status` tells it */
   version: string;
   clock: Clock;
@@ -64,6 +65,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 function createHandlers({
   services,
   invokeTool,
+  listTools,
   version,
   clock,
   isServing,
@@ -129,6 +131,10 @@ function createHandlers({
       ok: true,
       result: await invokeAs({ services, invokeTool }, params),
     }),
+    'tools.catalog': async ({ sessionKey }) => {
+      const caller = await services.resolveCaller(sessionKey);
+      return { sessionKey: caller.sessionKey, tools: await listTools(caller) };
+    },
     'config.reload': () => reloadConfig(),
     ...deviceHandlers(services),
   };

@@ -1,12 +1,12 @@
 /**
  * The HTTP door on the same port: `GET /healthz`, `GET /readyz` (without credentials, they say only ok
- * or not), `POST /tools/invoke` (bearer).
+ * or not), `POST /tools/invoke` and `POST /mcp` (bearer).
  */
 import type { RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
-import type { Context } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { maskSecrets } from '../core/mask-secrets.ts';
 import { ERROR_CODES, GatewayError, toGatewayError } from '../protocol/errors.ts';
@@ -28,10 +28,17 @@ import { parseJson } from './parse-json.ts';
 import { hasSecretInQuery, secretInQuery } from './secret-in-query.ts';
 import { refuseUnsafeNames } from './unsafe-names.ts';
 
+/** The door of MCP clients; what is behind it is given by whoever builds the gateway. */
+export interface McpDoor {
+  isOpen(): boolean;
+  /** Answers a request that was admitted, given its parsed body. */
+  answer(request: Request, body: unknown): Promise<Response>;
+}
 export interface HttpRouteDeps {
   services: Services;
   invokeTool: InvokeTool;
   toolPolicy: () => HttpToolPolicy;
+  mcp?: McpDoor | undefined;
   /** a device token is no credential here: nothing would prove the device */
   secret: SharedSecret;
   limiter: AuthLimiter;
@@ -76,12 +83,28 @@ function createRoutes(deps: HttpRouteDeps): Hono<Env> {
     limit,
     (c) => invoke(deps, c),
   );
+  if (deps.mcp !== undefined) routeMcp(app, { deps, limit, mcp: deps.mcp });
   app.all('/healthz', (c) => notAllowed(c, 'GET'));
   app.all('/readyz', (c) => notAllowed(c, 'GET'));
   app.all('/tools/invoke', (c) => notAllowed(c, 'POST'));
   app.notFound((c) => refuse(c, { status: 404, type: 'not_found', message: 'no such path' }));
   app.onError((error, c) => toRefusal(deps, { error, c }));
   return app;
+}
+
+/** `/mcp`: an older client asks with GET and DELETE for what is not offered here, and takes a 405 for an answer. */
+function routeMcp(
+  app: Hono<Env>,
+  { deps, limit, mcp }: { deps: HttpRouteDeps; limit: MiddlewareHandler; mcp: McpDoor },
+): void {
+  app.use('/mcp', async (c, next) => (mcp.isOpen() ? next() : c.notFound()));
+  app.post(
+    '/mcp',
+    async (c, next) => (admit(deps, c), next()),
+    limit,
+    async (c) => mcp.answer(c.req.raw, await readBody(deps, c)),
+  );
+  app.all('/mcp', (c) => notAllowed(c, 'POST'));
 }
 
 /** Everything that is judged before the body is read. */
@@ -105,10 +128,15 @@ function heldScopes(deps: HttpRouteDeps, { c, peer }: { c: Context<Env>; peer: A
   }
 }
 
-async function invoke(deps: HttpRouteDeps, c: Context<Env>): Promise<Response> {
+async function readBody(deps: HttpRouteDeps, c: Context<Env>): Promise<unknown> {
   const text = await c.req.text();
   const body = parseJson(text, deps.limits.maxJsonDepth);
   refuseUnsafeNames(body, text);
+  return body;
+}
+
+async function invoke(deps: HttpRouteDeps, c: Context<Env>): Promise<Response> {
+  const body = await readBody(deps, c);
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new GatewayError(
       'invalid_request',

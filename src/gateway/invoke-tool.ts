@@ -12,6 +12,11 @@ export type InvokeTool = (call: {
   args: Record<string, unknown>;
 }) => Promise<unknown>;
 
+/** The tools that the session's tool policy offers it, with their schemas. */
+export type ListTools = (
+  caller: SessionCaller,
+) => Promise<{ name: string; description: string; parameters: Record<string, unknown> }[]>;
+
 /** Resolves the session that the call acts as, then calls the tool (A1). */
 export async function invokeAs(
   { services, invokeTool }: { services: Pick<Services, 'resolveCaller'>; invokeTool: InvokeTool },

@@ -238,6 +238,7 @@ export async function startGateway(options: Partial<GatewayOptions> = {}): Promi
     services: played.services,
     events,
     invokeTool: async ({ tool, args, caller }) => ({ tool, args, caller }),
+    listTools: async () => [],
     auth: { mode: 'token', token: TOKEN },
     reloadConfig: async () => ({ applied: [], needsRestart: [], unchanged: [] }),
     host: '127.0.0.1',

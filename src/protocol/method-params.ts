@@ -232,6 +232,8 @@ export const toolsInvokeParams = z.strictObject({
   idempotencyKey: idempotencyKey.exactOptional(),
 });
 
+export const toolsCatalogParams = z.strictObject({ sessionKey: key.default('main') });
+
 export const policyExplainParams = z.strictObject({
   as: key.exactOptional(),
   verb: z.enum(POLICY_VERBS),

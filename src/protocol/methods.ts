@@ -48,6 +48,7 @@ export const METHODS = {
   'policy.explain': { scope: 'operator.read', params: params.policyExplainParams, isWork: false },
   'agents.list': { scope: 'operator.read', params: params.noParams, isWork: false },
   'tools.invoke': { scope: 'operator.write', params: params.toolsInvokeParams, isWork: true },
+  'tools.catalog': { scope: 'operator.read', params: params.toolsCatalogParams, isWork: false },
   'device.pair.list': { scope: 'operator.pairing', params: params.noParams, isWork: false },
   'device.pair.approve': {
     scope: 'operator.pairing',
@@ -79,7 +80,7 @@ export const LATER_METHODS: readonly string[] = [
   'sessions.compact sessions.abort sessions.steer sessions.send',
   'sessions.subscribe sessions.unsubscribe',
   'sessions.messages.subscribe sessions.messages.unsubscribe',
-  'chat.inject tools.catalog tools.effective',
+  'chat.inject tools.effective',
   'cron.list cron.status cron.add cron.update cron.remove cron.run cron.runs',
   'node.list node.describe node.rename node.invoke node.invoke.result node.event',
   'node.pair.request node.pair.list node.pair.approve node.pair.reject node.pair.verify',

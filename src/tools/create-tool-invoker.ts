@@ -1,8 +1,11 @@
+import { spawnTargets } from '../core/agents.ts';
 import type { SessionCaller } from '../core/caller.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import type { Config } from '../protocol/options/config.ts';
+import { sessionToolSpec } from '../protocol/tools/session-tool-specs.ts';
+import type { SessionToolSpec } from '../protocol/tools/session-tool-specs.ts';
 import { SESSION_TOOL_NAMES } from '../protocol/tools/session-tools.ts';
-import { closedTool } from '../service/sessions/closed-tool.ts';
+import { closedTool, openTools } from '../service/sessions/closed-tool.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../util/logger.ts';
 import { nearestName } from '../util/nearest-name.ts';
@@ -40,6 +43,20 @@ export function createToolInvoker(
     const closed = await store.read((tx) => closedTool(tx, config(), { caller, tool: name }));
     if (closed !== undefined) throw unavailable(closed.error);
     return callSessionTool(options, { tool: name, args, caller });
+  };
+}
+
+/** Returns what `tools.catalog` answers: the tools that `createToolInvoker` would call, as a model sees them. */
+export function createToolCatalog({
+  store,
+  config,
+}: Pick<ToolInvokerOptions, 'store' | 'config'>): (
+  caller: SessionCaller,
+) => Promise<SessionToolSpec[]> {
+  return async (caller) => {
+    const open = await store.read((tx) => openTools(tx, config(), caller));
+    const targets = spawnTargets(config(), caller.agentId);
+    return open.map((name) => sessionToolSpec(name, targets));
   };
 }
 

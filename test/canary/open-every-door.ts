@@ -7,7 +7,9 @@ import { CANARIES } from './canary-config.ts';
 import { type CanaryWorld, filesBelow } from './canary-world.ts';
 import {
   announce,
+  askAsClient,
   askAsOther,
+  CLIENT,
   exchange,
   failRun,
   fillSession,
@@ -22,6 +24,7 @@ export async function openEveryDoor(world: CanaryWorld): Promise<Record<string, 
   await fillSession(world);
   const runId = await failRun(world);
   await askAsOther(world, runId);
+  await askAsClient(world);
   await exchange(world);
   for (const mode of ['post', 'relay', 'template', 'silent']) await announce(world, mode);
   const device = await useDevices(world);
@@ -91,6 +94,7 @@ async function askAsOperator({ ask }: CanaryWorld, runId: string): Promise<void>
   await ask('sessions.delete', { key: 'agent:a:failing' });
   await ask('policy.explain', { as: OTHER, verb: 'send', to: ONE });
   await ask('policy.explain', { as: OTHER, verb: 'send', to: CANARIES.message }, 'socket refusal');
+  await ask('tools.catalog', { sessionKey: CLIENT });
   await ask('audit.list');
   await ask(CANARIES.message, {}, 'socket refusal');
 }
@@ -113,6 +117,16 @@ async function knock({ url, keep }: CanaryWorld): Promise<void> {
   await invoke('http refusal', { tool: 'sessions_list', [CANARIES.message]: 1 });
   const args = { sessionKey: ONE, includeTools: true };
   await invoke('http tool', { tool: 'sessions_history', args, sessionKey: OTHER });
+  const call = { name: 'sessions_history', arguments: args };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call });
+  const asOther = {
+    ...headers,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'x-trunkline-session-key': OTHER,
+  };
+  await get('http mcp', '/mcp', { method: 'POST', headers: asOther, body });
+  await get('http refusal', '/mcp', { method: 'POST', headers: asOther, body: '{' });
 }
 
 /** Each command that talks to a gateway, or can while one runs. */
@@ -139,4 +153,5 @@ async function runAfterwards({ run, keep, stateDir }: CanaryWorld): Promise<void
   await run('restore', copy);
   await run('import', 'openclaw', join(stateDir, 'agents'));
   await run('tour', '--bad', CANARIES.message);
+  await run('mcp', '--bad', CANARIES.message);
 }

@@ -10,6 +10,7 @@ type Json = Record<string, unknown>;
 /** The session that has said most, and the one that asks about it. */
 export const ONE = 'agent:a:one';
 export const OTHER = 'agent:b:main';
+export const CLIENT = 'agent:a:mcp:harness';
 
 /** A credential in a message and the reply, in the result of a tool, and in the prompt. */
 export async function fillSession(world: CanaryWorld): Promise<void> {
@@ -54,6 +55,17 @@ export async function askAsOther({ use }: CanaryWorld, failedRunId: string): Pro
   await use('sessions_spawn', { task: `SAY: found ${CANARIES.task}` }, OTHER);
   await use('sessions_stop', { sessionKey: ONE }, OTHER);
   await use('sessions_list', { messageLimit: 20, spawnedBy: OTHER }, OTHER);
+}
+
+/** A client without a runtime is written to, reads and answers. */
+export async function askAsClient({ ask, use }: CanaryWorld): Promise<void> {
+  await ask('sessions.create', { clientName: 'harness' });
+  const message = `here is ${CANARIES.message}`;
+  await use('sessions_send', { sessionKey: CLIENT, message, timeoutSeconds: 0 }, OTHER);
+  const { messages } = await use('sessions_inbox', {}, CLIENT);
+  const [{ messageId } = {}] = messages as Json[];
+  const reply = { messageId, text: `thanks for ${CANARIES.message}` };
+  await use('sessions_inbox', { reply }, CLIENT);
 }
 
 /** One session asks, the other answers with a credential, in turns. */

@@ -12,7 +12,7 @@ import { createServices } from '../../src/service/create-services.ts';
 import { createRunEvents } from '../../src/service/run-events.ts';
 import type { Services } from '../../src/service/services.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
-import { createToolInvoker } from '../../src/tools/create-tool-invoker.ts';
+import { createToolCatalog, createToolInvoker } from '../../src/tools/create-tool-invoker.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { type Logger, silentLogger } from '../../src/util/logger.ts';
 import { StoreWatch } from './store-watch.ts';
@@ -78,6 +78,7 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
   const dispatch = createDispatch({
     services,
     invokeTool,
+    listTools: createToolCatalog({ store, config: () => config }),
     version: 'fuzz',
     clock: systemClock,
     isServing: async () => true,

@@ -61,6 +61,16 @@ export const gatewayOptions = section({
       chatCompletions: section({
         enabled: later(z.boolean().default(false), 'Whether `POST /v1/chat/completions` answers.'),
       }),
+      mcp: section({
+        enabled: option(
+          z.boolean().default(true),
+          'Whether `POST /mcp` answers, with the credentials of the gateway.',
+        ),
+        maxWaitSeconds: option(
+          z.number().min(1).max(3600).default(50),
+          'Longest wait of one call over `/mcp`: below the limit at which clients give a call up.',
+        ),
+      }),
     }),
   }),
   tools: section({

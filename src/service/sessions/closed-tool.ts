@@ -3,7 +3,12 @@ import type { SessionCaller } from '../../core/caller.ts';
 import { isClientKey, isSubagentKey } from '../../core/keys.ts';
 import { modelOfSession } from '../../core/models.ts';
 import type { Refusal } from '../../core/refusals.ts';
-import { closedToolRefusal, toolClosedBy, type ToolQuery } from '../../core/tool-policy.ts';
+import {
+  closedToolRefusal,
+  offeredTools,
+  toolClosedBy,
+  type ToolQuery,
+} from '../../core/tool-policy.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import { SESSION_TOOL_NAMES, type SessionToolName } from '../../protocol/tools/session-tools.ts';
 import type { ReadTx } from '../../store/store.ts';
@@ -20,6 +25,16 @@ export async function closedTool(
   return closedBy === undefined
     ? undefined
     : closedToolRefusal({ tool, closedBy, whom: `to session ${caller.sessionKey}` });
+}
+
+/** Returns the session tools that this session is offered. */
+export async function openTools(
+  tx: ReadTx,
+  config: Config,
+  caller: Caller,
+): Promise<SessionToolName[]> {
+  const offered = new Set(offeredTools(await toolQueryOf(tx, config, caller)));
+  return SESSION_TOOL_NAMES.filter((name) => offered.has(name));
 }
 
 /** As the session's next turn would be judged: with the model that it would have. */

@@ -1,0 +1,33 @@
+import type { McpDoor } from '../gateway/http-routes.ts';
+import type { McpHttpDoor } from '../mcp/create-http-door.ts';
+import { createLocalGateway } from '../mcp/local-gateway.ts';
+import type { LocalGatewayParts } from '../mcp/local-gateway.ts';
+import type { Config } from '../protocol/options/config.ts';
+import type { Logger } from '../util/logger.ts';
+import { TRUNKLINE_VERSION } from './version.ts';
+
+/** Returns what answers `/mcp`. The library behind it is loaded at the first request. */
+export function mcpDoor({
+  config,
+  logger,
+  ...parts
+}: LocalGatewayParts & { config: () => Config; logger: Logger }): McpDoor {
+  const settings = () => config().gateway.http.endpoints.mcp;
+  let door: Promise<McpHttpDoor> | undefined;
+  const load = async (): Promise<McpHttpDoor> => {
+    const { createMcpHttpDoor } = await import('../mcp/create-http-door.ts');
+    return createMcpHttpDoor({
+      gateway: createLocalGateway(parts),
+      version: TRUNKLINE_VERSION,
+      maxWaitSeconds: () => settings().maxWaitSeconds,
+      logger,
+    });
+  };
+  return {
+    isOpen: () => settings().enabled,
+    answer: async (request, body) => {
+      door ??= load();
+      return (await door)(request, body);
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import type { Command } from 'commander';
+import { TRUNKLINE_VERSION } from '../../app/version.ts';
+import type { CliIo } from '../cli-io.ts';
+import { addClientOptions, connectOptions } from '../client-options.ts';
+import type { ClientFlags } from '../client-options.ts';
+import { parseDuration } from '../parse-argument.ts';
+
+interface McpFlags extends ClientFlags {
+  as?: string;
+  maxWait: number;
+}
+
+/** Below the limits at which harnesses give a call up, seconds. */
+const DEFAULT_MAX_WAIT = 50;
+
+export function defineMcp(command: Command, io: CliIo): void {
+  command
+    .description(
+      'Serves the session tools over MCP on stdin and stdout, for a harness that starts it.\n' +
+        'Without --as the client gets a session of its own, named after it.',
+    )
+    .option('--as <key>', 'the session that it acts as: key, sessionId or "main"')
+    .option(
+      '--max-wait <seconds>',
+      'longest wait of one call; then it says how to go on',
+      parseDuration,
+      DEFAULT_MAX_WAIT,
+    );
+  addClientOptions(command).action(async (flags: McpFlags) => {
+    const [{ createSocketGateway }, { serveMcpStdio }] = await Promise.all([
+      import('../../mcp/socket-gateway.ts'),
+      import('../../mcp/serve-mcp-stdio.ts'),
+    ]);
+    const gateway = createSocketGateway({
+      ...connectOptions(flags, io),
+      clientName: 'trunkline-mcp',
+    });
+    await serveMcpStdio({
+      gateway,
+      version: TRUNKLINE_VERSION,
+      maxWaitSeconds: flags.maxWait,
+      sessionKey: flags.as,
+      onError: (error) => io.note(`trunkline mcp: ${error.message}`),
+    });
+    await gateway.close();
+  });
+}

@@ -1,0 +1,46 @@
+/** One MCP server for one client: the session tools, and the sessions as resources. */
+import { Server } from '@modelcontextprotocol/server';
+import type { ServerContext } from '@modelcontextprotocol/server';
+import { clientNameIn } from './client-identity.ts';
+import { TRUNKLINE_INSTRUCTIONS } from './instructions.ts';
+import type { McpGateway } from './mcp-gateway.ts';
+import { serveResources } from './serve-resources.ts';
+import { gatewayTools } from './gateway-tools.ts';
+import { serveTools } from './serve-tools.ts';
+
+export interface McpServerOptions {
+  gateway: McpGateway;
+  /** of the gateway, shown to clients */
+  version: string;
+  /** longest wait of one call, seconds */
+  maxWaitSeconds: number;
+  /** Returns the session that the client acts as, given the name it says it has. */
+  sessionOf: (clientName: string | undefined) => Promise<string>;
+}
+
+/** Returns the server of one connection, or of one request where the protocol knows no connection. */
+export function createMcpServer(options: McpServerOptions): Server {
+  const server = new Server(
+    { name: 'trunkline', title: 'Trunkline', version: options.version },
+    { capabilities: { tools: {}, resources: {} }, instructions: TRUNKLINE_INSTRUCTIONS },
+  );
+  // the same for every request of a client
+  let session: Promise<string> | undefined;
+  const sessionKey = (context: ServerContext): Promise<string> => {
+    session ??= options
+      .sessionOf(nameOf(context) ?? server.getClientVersion()?.name)
+      .catch((error: unknown) => {
+        session = undefined;
+        throw error;
+      });
+    return session;
+  };
+  serveTools(server, gatewayTools(options, sessionKey));
+  serveResources(server, { gateway: options.gateway, sessionKey });
+  return server;
+}
+
+/** Newer clients say who they are with every request, older ones once, at the start. */
+function nameOf({ mcpReq }: ServerContext): string | undefined {
+  return clientNameIn(mcpReq.envelope);
+}

@@ -1,0 +1,83 @@
+/** The session tools as an MCP client sees and calls them. */
+import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/server';
+import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import { isToolFailure } from '../protocol/tools/session-tools.ts';
+import { describeTool } from './describe-tool.ts';
+import type { McpGateway } from './mcp-gateway.ts';
+import type { ToolSet } from './serve-tools.ts';
+import { limitWait, sayHowToGoOn } from './wait-limit.ts';
+import { withProgress } from './with-progress.ts';
+
+const INBOX = 'sessions_inbox';
+
+interface Door {
+  gateway: McpGateway;
+  /** seconds */
+  maxWaitSeconds: number;
+}
+
+/** Returns the tools of the session that the client acts as. */
+export function gatewayTools(
+  door: Door,
+  sessionKey: (context: ServerContext) => Promise<string>,
+): ToolSet {
+  return {
+    list: async (context): Promise<Tool[]> => {
+      const offered = await door.gateway.listTools(await sessionKey(context));
+      return offered.map(describeTool);
+    },
+    call: async (name, args, context) => {
+      try {
+        const call = { sessionKey: await sessionKey(context), tool: name, args };
+        const answer = await callWithin(door, { call, context });
+        return toResult(answer, await messagesFor(door, call));
+      } catch (cause) {
+        const error = toGatewayError(cause);
+        if (error.code === 'unknown_name') return undefined;
+        return toResult({ status: 'error', error: error.message }, []);
+      }
+    },
+  };
+}
+
+/** One call, which ends before the client gives it up. */
+async function callWithin(
+  { gateway, maxWaitSeconds }: Door,
+  { call, context }: { call: Parameters<McpGateway['invoke']>[0]; context: ServerContext },
+): Promise<object> {
+  const limited = limitWait(call, maxWaitSeconds);
+  const answer = await withProgress(context, () => gateway.invoke(limited));
+  return sayHowToGoOn(answer, { asked: call, waited: limited });
+}
+
+/** What others have sent to this client meanwhile: it comes with the call's result. */
+async function messagesFor(
+  { gateway }: Door,
+  { sessionKey, tool }: { sessionKey: string; tool: string },
+): Promise<string[]> {
+  if (tool === INBOX) return [];
+  try {
+    const inbox = await gateway.invoke({ sessionKey, tool: INBOX, args: {} });
+    return hasMessages(inbox) ? [JSON.stringify({ inbox })] : [];
+  } catch (cause) {
+    // a session with a runtime of its own has no inbox; a gateway that is gone says so at the next call
+    if (cause instanceof GatewayError) return [];
+    throw cause;
+  }
+}
+
+function hasMessages(inbox: object): boolean {
+  return ['messages', 'notes'].some((name) => {
+    const list: unknown = Reflect.get(inbox, name);
+    return Array.isArray(list) && list.length > 0;
+  });
+}
+
+function toResult(answer: object, messages: readonly string[]): CallToolResult {
+  const texts = [JSON.stringify(answer), ...messages];
+  return {
+    content: texts.map((text) => ({ type: 'text', text })),
+    structuredContent: { ...answer },
+    ...(isToolFailure(answer) ? { isError: true } : {}),
+  };
+}

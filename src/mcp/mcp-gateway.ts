@@ -1,0 +1,32 @@
+/** What the MCP door needs of a gateway, in the same process or behind a socket. */
+
+/** Who connected, as it says itself. */
+export interface ClientIdentity {
+  /** `clientInfo.name`, such as `claude-code` */
+  name: string;
+  /** the session it was told to act as: key, sessionId or `main` */
+  sessionKey?: string | undefined;
+}
+
+/** A tool as a session is offered it. */
+export interface OfferedTool {
+  name: string;
+  description: string;
+  /** JSON Schema of the arguments */
+  parameters: Record<string, unknown>;
+}
+
+/** Contract: rejects with a `GatewayError`; what a tool refuses is an answer. */
+export interface McpGateway {
+  /** Returns the key of the session that the client acts as; makes it when it has none yet. */
+  openSession(client: ClientIdentity): Promise<string>;
+  /** The tools that the policy of this session offers. */
+  listTools(sessionKey: string): Promise<OfferedTool[]>;
+  /** Calls a tool as the session. Rejects `unknown_name` for a tool that it is not offered. */
+  invoke(call: McpToolCall): Promise<object>;
+}
+export interface McpToolCall {
+  sessionKey: string;
+  tool: string;
+  args: Record<string, unknown>;
+}
