@@ -3,7 +3,7 @@ import { CLIENT_INFO_META_KEY } from '@modelcontextprotocol/server';
 import type { ClientIdentity } from './mcp-gateway.ts';
 
 /** Header by which a client says which session it acts as. */
-export const SESSION_HEADER = 'x-trunkline-session-key';
+const SESSION_HEADER = 'x-trunkline-session-key';
 /** Header of the protocol that a client sends back with every request after `initialize`. */
 export const CONNECTION_HEADER = 'mcp-session-id';
 

@@ -14,25 +14,30 @@ export interface HttpDoorOptions {
 /** Answers a request that was admitted; `body` is its parsed JSON, undefined when it has none. */
 export type McpHttpDoor = (request: Request, body: unknown) => Promise<Response>;
 
-/** Returns the handler behind `/mcp`. */
+/** Carried through the library with a request: opens the session of its sender. */
+type OpenSession = () => Promise<string>;
+
+/** Returns the handler behind `/mcp`. A session is opened for whoever introduces itself or asks for something. */
 export function createMcpHttpDoor(options: HttpDoorOptions): McpHttpDoor {
   const { gateway, version, logger } = options;
   const handler = createMcpHandler(
-    // the session was opened before; the library only carries it through
     ({ authInfo }) =>
       createMcpServer({
         gateway,
         version,
         maxWaitSeconds: options.maxWaitSeconds(),
-        sessionOf: () => Promise.resolve(authInfo?.clientId ?? ''),
+        sessionOf: authInfo?.extra?.['openSession'] as OpenSession,
       }),
     { onerror: (err) => logger.debug({ err }, 'an MCP request failed') },
   );
   return async (request, body) => {
-    const sessionKey = await gateway.openSession(identityOf(request.headers, body));
-    const authInfo = { token: '', clientId: sessionKey, scopes: [] };
+    const identity = identityOf(request.headers, body);
+    const openSession: OpenSession = () => gateway.openSession(identity);
+    const isNew = isInitializeRequest(body);
+    const sessionKey = isNew ? await openSession() : undefined;
+    const authInfo = { token: '', clientId: identity.name, scopes: [], extra: { openSession } };
     const response = await handler.fetch(request, { authInfo, parsedBody: body });
-    if (isInitializeRequest(body))
+    if (sessionKey !== undefined)
       response.headers.set(CONNECTION_HEADER, connectionIdOf(sessionKey));
     return response;
   };

@@ -1,6 +1,6 @@
 /** The session tools as an MCP client sees and calls them. */
 import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/server';
-import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import { toGatewayError } from '../protocol/errors.ts';
 import { isToolFailure } from '../protocol/tools/session-tools.ts';
 import { describeTool } from './describe-tool.ts';
 import type { McpGateway } from './mcp-gateway.ts';
@@ -56,21 +56,8 @@ async function messagesFor(
   { sessionKey, tool }: { sessionKey: string; tool: string },
 ): Promise<string[]> {
   if (tool === INBOX) return [];
-  try {
-    const inbox = await gateway.invoke({ sessionKey, tool: INBOX, args: {} });
-    return hasMessages(inbox) ? [JSON.stringify({ inbox })] : [];
-  } catch (cause) {
-    // a session with a runtime of its own has no inbox; a gateway that is gone says so at the next call
-    if (cause instanceof GatewayError) return [];
-    throw cause;
-  }
-}
-
-function hasMessages(inbox: object): boolean {
-  return ['messages', 'notes'].some((name) => {
-    const list: unknown = Reflect.get(inbox, name);
-    return Array.isArray(list) && list.length > 0;
-  });
+  const inbox = await gateway.takeNews(sessionKey);
+  return inbox === undefined ? [] : [JSON.stringify({ inbox })];
 }
 
 function toResult(answer: object, messages: readonly string[]): CallToolResult {

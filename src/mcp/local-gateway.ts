@@ -4,7 +4,7 @@ import type { Services } from '../service/services.ts';
 import type { McpGateway, OfferedTool } from './mcp-gateway.ts';
 
 export interface LocalGatewayParts {
-  services: Pick<Services, 'openClientSession' | 'resolveCaller'>;
+  services: Pick<Services, 'openClientSession' | 'resolveCaller' | 'takeInboxNews'>;
   invokeTool: (call: {
     caller: SessionCaller;
     tool: string;
@@ -27,5 +27,7 @@ export function createLocalGateway({
     listTools: async (sessionKey) => listTools(await services.resolveCaller(sessionKey)),
     invoke: async ({ sessionKey, tool, args }) =>
       invokeTool({ caller: await services.resolveCaller(sessionKey), tool, args }),
+    takeNews: async (sessionKey) =>
+      services.takeInboxNews(await services.resolveCaller(sessionKey)),
   };
 }

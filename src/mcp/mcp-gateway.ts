@@ -1,5 +1,7 @@
 /** What the MCP door needs of a gateway, in the same process or behind a socket. */
 
+import type { SessionsInboxPage } from '../protocol/tools/inbox-answer.ts';
+
 /** Who connected, as it says itself. */
 export interface ClientIdentity {
   /** `clientInfo.name`, such as `claude-code` */
@@ -24,6 +26,8 @@ export interface McpGateway {
   listTools(sessionKey: string): Promise<OfferedTool[]>;
   /** Calls a tool as the session. Rejects `unknown_name` for a tool that it is not offered. */
   invoke(call: McpToolCall): Promise<object>;
+  /** What has come for the session since it was asked last; undefined = nothing, or a session without an inbox. */
+  takeNews(sessionKey: string): Promise<SessionsInboxPage | undefined>;
 }
 export interface McpToolCall {
   sessionKey: string;

@@ -3,7 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { connectGateway } from '../client/gateway-client.ts';
 import type { GatewayClient } from '../client/gateway-client.ts';
 import type { ConnectOptions } from '../client/connect-options.ts';
+import { isClientKey } from '../core/keys.ts';
+import { INBOX_TOOL } from '../core/tool-names.ts';
 import { ERROR_CODES, toGatewayError } from '../protocol/errors.ts';
+import type { SessionsInboxAnswer } from '../protocol/tools/inbox-answer.ts';
 import type { McpGateway, OfferedTool } from './mcp-gateway.ts';
 
 /** Calls that were not answered are made again for so long, ms; a gateway restarts within it. */
@@ -16,6 +19,8 @@ export function createSocketGateway(
   connect: ConnectOptions,
 ): McpGateway & { close(): Promise<void> } {
   let client: Promise<GatewayClient> | undefined;
+  /** the message in hand, which the client has been told of */
+  let shown: string | undefined;
 
   /** One connection for all calls; a new one once it has ended. */
   function connected(): Promise<GatewayClient> {
@@ -58,6 +63,16 @@ export function createSocketGateway(
       const idempotencyKey = args['idempotencyKey'] ?? randomUUID();
       const call = { tool, args, sessionKey, idempotencyKey };
       return (await request<{ result: object }>('tools.invoke', call)).result;
+    },
+    takeNews: async (sessionKey) => {
+      if (!isClientKey(sessionKey)) return undefined;
+      const call = { tool: INBOX_TOOL, args: {}, sessionKey };
+      const { result } = await request<{ result: SessionsInboxAnswer }>('tools.invoke', call);
+      if (!('messages' in result)) return undefined;
+      const [inHand] = result.messages;
+      const isNew = inHand !== undefined && inHand.messageId !== shown;
+      shown = inHand?.messageId;
+      return isNew || result.notes.length > 0 ? result : undefined;
     },
     close: async () => {
       await (await client?.catch(() => undefined))?.close();

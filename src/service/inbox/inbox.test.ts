@@ -30,9 +30,7 @@ async function inboxWorld(t: TestContext): Promise<InboxWorld> {
     startedAt: world.time.now,
     channels: new Map(),
     toolsOf: () => new Map(),
-    runtimeFor: () => {
-      throw new Error('nobody plays here');
-    },
+    runtimeFor: () => assert.fail('nobody plays here'),
   };
   return {
     world,
@@ -75,7 +73,10 @@ test('[IB6] what came since is handed over once, beside another call; nothing ne
   await accept('two');
   const first = await takeInboxNews(context, caller);
   assert.deepEqual([first?.messages.map(({ text }) => text), first?.waiting], [['one'], 1]);
+  const lane = () => context.store.read((tx) => tx.lanes.get(KEY));
+  const before = await lane();
   assert.equal(await takeInboxNews(context, caller), undefined, 'it has one in hand');
+  assert.deepEqual(await lane(), before, 'nothing was written');
   await note('n');
   const second = await takeInboxNews(context, caller);
   assert.deepEqual([second?.messages, second?.notes.map(({ text }) => text)], [[], ['n']]);
