@@ -18,12 +18,14 @@ import type { Dispatch } from './dispatch.ts';
 import { CLOSE, judgeConnect, toHello } from './handshake.ts';
 import type { ClientSession, HandshakeDeps } from './handshake.ts';
 import type { GatewayLimits } from './limits.ts';
+import type { ClientFeeds, MessageFeeds } from './message-feeds.ts';
 import { parseFrame } from './parse-frame.ts';
 import { createRunViews } from './run-views.ts';
 import type { Watcher } from './subscriptions.ts';
 
 export interface ConnectionDeps extends HandshakeDeps {
   dispatch: Dispatch;
+  feeds: MessageFeeds;
   limits: GatewayLimits;
   logger: Logger;
   clock: Clock;
@@ -49,12 +51,14 @@ export class Connection {
   readonly #views = createRunViews();
   readonly #handshakeTimer: NodeJS.Timeout;
   readonly #nonce = randomUUID();
+  #cutOffTimer: NodeJS.Timeout | undefined;
   #session: ClientSession | undefined;
   /** the device that it says it is, from the moment it says so */
   #deviceId: string | undefined;
   /** what came while `connect` was judged; bounded by what may come before it is through */
   #held: ReceivedFrame[] | undefined;
   #watcher: Watcher | undefined;
+  readonly #feeds: ClientFeeds;
   #receivedBytes = 0;
   #seq = 0;
   #inFlight = 0;
@@ -64,6 +68,10 @@ export class Connection {
     this.#socket = socket;
     this.#deps = deps;
     this.#peer = peer;
+    this.#feeds = deps.feeds.connect({
+      send: (payload) =>
+        new Promise((resolve) => this.#sendEventJson('session.message', payload, resolve)),
+    });
     // every waiting request listens
     setMaxListeners(0, this.#gone.signal);
     this.#handshakeTimer = setTimeout(
@@ -193,7 +201,7 @@ export class Connection {
 
   #watch({ protocol, caps }: ClientSession): void {
     const sendEvent: Watcher['sendEvent'] = (event, payload) => this.#sendEventJson(event, payload);
-    this.#watcher = { protocol, caps, views: this.#views, sendEvent };
+    this.#watcher = { protocol, caps, views: this.#views, hearsSessions: true, sendEvent };
     this.#deps.onWatcher(this.#watcher);
   }
 
@@ -208,6 +216,10 @@ export class Connection {
         signal: this.#gone.signal,
         respond: (first) => this.#respond(frame.id, first),
         markStarted: (runId) => (this.#views.of(runId).isStarter = true),
+        tellSessions: (isWanted) => {
+          if (this.#watcher !== undefined) this.#watcher.hearsSessions = isWanted;
+        },
+        feeds: this.#feeds,
       });
       this.#respond(frame.id, payload);
     } catch (error) {
@@ -234,26 +246,34 @@ export class Connection {
     this.#sendEventJson(event, JSON.stringify(payload));
   }
 
-  #sendEventJson(event: EventName, payloadJson: string): void {
+  #sendEventJson(event: EventName, payloadJson: string, onSent?: () => void): void {
     this.#seq += 1;
-    this.#send(`{"type":"event","event":"${event}","payload":${payloadJson},"seq":${this.#seq}}`);
+    const frame = `{"type":"event","event":"${event}","payload":${payloadJson},"seq":${this.#seq}}`;
+    this.#send(frame, onSent);
   }
 
-  #send(frame: string): void {
+  /** `onSent` is called when the frame has gone out, or never will. */
+  #send(frame: string, onSent?: () => void): void {
     const socket = this.#socket;
-    if (socket.readyState !== socket.OPEN) return;
+    if (socket.readyState !== socket.OPEN) return onSent?.();
     if (socket.bufferedAmount + frame.length <= this.#deps.limits.maxBufferedBytes)
-      return socket.send(frame);
-    // a close frame would wait behind everything that is not read
-    this.#deps.logger.warn(
-      { connId: this.#id, bufferedBytes: socket.bufferedAmount },
-      'slow reader cut off',
-    );
-    socket.terminate();
+      return socket.send(frame, onSent);
+    this.#cutOff();
+    onSent?.();
+  }
+
+  /** The close frame waits behind everything that is not read, and the reader has a moment to get there. */
+  #cutOff(): void {
+    const bufferedBytes = this.#socket.bufferedAmount;
+    this.#deps.logger.warn({ connId: this.#id, bufferedBytes }, 'slow reader cut off');
+    this.close(CLOSE.refused, 'SLOW_READER: connect again, subscribe with afterSeq');
+    this.#cutOffTimer = setTimeout(() => this.#socket.terminate(), this.#deps.limits.cutOffMs);
   }
 
   #end(): void {
     clearTimeout(this.#handshakeTimer);
+    clearTimeout(this.#cutOffTimer);
+    this.#feeds.close();
     this.#gone.abort();
     this.#deps.onGone(this, this.#watcher);
   }

@@ -39,6 +39,7 @@ export interface DispatchDeps {
   reloadConfig: ReloadConfig;
 }
 
+type SubscriptionMethod = Extract<MethodName, `sessions.${string}subscribe`>;
 type DeviceMethod = Extract<MethodName, `device.${string}`>;
 type Handlers = {
   [Name in MethodName]: (params: MethodParams[Name], context: CallContext) => Promise<unknown>;
@@ -88,6 +89,7 @@ function createHandlers({
       ...(await services.deleteSession(toCaller(context), deletion)),
     }),
     'sessions.windows': (query) => services.listWindows(query),
+    ...subscriptionHandlers(services),
     'chat.send': (params, context) => acceptChat(services, { params, caller: toCaller(context) }),
     'chat.history': (query) => services.readChatHistory(query),
     agent: (params, context) =>
@@ -126,6 +128,29 @@ function createHandlers({
     }),
     'config.reload': () => reloadConfig(),
     ...deviceHandlers(services),
+  };
+}
+
+function subscriptionHandlers(services: Services): Pick<Handlers, SubscriptionMethod> {
+  return {
+    'sessions.subscribe': async (_none, { tellSessions }) => {
+      tellSessions(true);
+      return { subscribed: true };
+    },
+    'sessions.unsubscribe': async (_none, { tellSessions }) => {
+      tellSessions(false);
+      return { subscribed: false };
+    },
+    'sessions.messages.subscribe': async ({ key, afterSeq }, { feeds }) => {
+      const start = await services.startFeed({ key, ...(afterSeq !== undefined && { afterSeq }) });
+      feeds.open(start, { key });
+      const { sessionId, seq } = start.at;
+      return { subscribed: true, key: start.sessionKey, sessionId, seq };
+    },
+    'sessions.messages.unsubscribe': async ({ key }, { feeds }) => {
+      feeds.stop(key);
+      return { subscribed: false, key };
+    },
   };
 }
 

@@ -8,6 +8,8 @@ export interface GatewayLimits {
   preAuthBytes: number;
   /** what may wait for one slow reader before it is cut off, bytes */
   maxBufferedBytes: number;
+  /** what it then has to read up to the close frame */
+  cutOffMs: number;
   /** nesting of a frame or body */
   maxJsonDepth: number;
   /** body of an HTTP call, bytes */
@@ -15,6 +17,8 @@ export interface GatewayLimits {
   maxConnections: number;
   /** unanswered requests of one connection */
   maxInFlight: number;
+  /** sessions whose messages one connection follows */
+  maxFeeds: number;
   handshakeTimeoutMs: number;
   tickIntervalMs: number;
 }
@@ -23,10 +27,12 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   maxPayloadBytes: 25 * 1024 * 1024,
   preAuthBytes: 64 * 1024,
   maxBufferedBytes: 50 * 1024 * 1024,
+  cutOffMs: 2000,
   maxJsonDepth: 64,
   httpBodyBytes: 2 * 1024 * 1024,
   maxConnections: 1000,
   maxInFlight: 1000,
+  maxFeeds: 100,
   handshakeTimeoutMs: 15_000,
   tickIntervalMs: 15_000,
 };

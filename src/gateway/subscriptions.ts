@@ -24,6 +24,8 @@ export interface Watcher {
   protocol: ProtocolVersion;
   caps: ReadonlySet<string>;
   views: RunViews;
+  /** wants `sessions.changed`, as everybody does who has not said otherwise */
+  hearsSessions: boolean;
   /** Contract: never throws and never waits; a slow reader is cut off inside. */
   sendEvent(event: 'agent' | 'chat' | 'sessions.changed', payloadJson: string): void;
 }
@@ -62,7 +64,8 @@ export function createSubscriptions(events: RunEvents, clock: Clock): Subscripti
         const { sessionKey } = event;
         const changed: PlainPayloads['sessions.changed'] = { sessionKey, ts: now };
         const json = JSON.stringify(changed);
-        for (const watcher of watchers) watcher.sendEvent('sessions.changed', json);
+        for (const watcher of watchers)
+          if (watcher.hearsSessions) watcher.sendEvent('sessions.changed', json);
         return;
       }
       default: // devices: device-events.ts tells others than those who watch runs

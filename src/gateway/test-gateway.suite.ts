@@ -52,6 +52,12 @@ export class PlayedServices {
       this.#note('sessions.reset', reset, { key: reset.key, sessionId: 's2', stopped: [] }),
     deleteSession: async (_caller, deletion) =>
       this.#note('sessions.delete', deletion, { key: deletion.key, deleted: true, archived: [] }),
+    startFeed: async (query) =>
+      this.#note('sessions.messages.subscribe', query, {
+        sessionKey: 'agent:main:main',
+        at: { sessionId: 's1', seq: 0, startedAt: 0 },
+      }),
+    readFeed: async ({ at }) => ({ messages: [], at, hasMore: false }),
     listWindows: async (query) =>
       this.#note('sessions.windows', query, {
         key: query.key,

@@ -42,6 +42,8 @@ export type RunEvent =
   /** a webchat part whose row is committed: the offer of the outbox (A7) */
   | (OfRun & { type: 'chat_delivery'; deliveryId: string; text: string })
   | { type: 'session_changed'; sessionKey: string }
+  /** to a transcript of this session; without a key: to those of any, look at the rows */
+  | { type: 'messages_appended'; sessionKey?: string }
   /** a device asks to be let in */
   | { type: 'pairing_requested'; pairing: PairingView }
   | {

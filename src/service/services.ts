@@ -6,6 +6,7 @@
  * Operator use cases reject with a `GatewayError` instead.
  */
 import type { OperatorCaller, SessionCaller } from '../core/caller.ts';
+import type { MessagePosition } from '../protocol/events.ts';
 import type { Message } from '../protocol/message.ts';
 import type {
   AgentsListAnswer,
@@ -52,6 +53,7 @@ import type {
   StopByOperator,
   WaitForRuns,
 } from './runs/run-answers.ts';
+import type { FeedPage, FeedStart } from './sessions/follow-messages.ts';
 import type { UsageAnswer, UsageQuery } from './usage/usage-answers.ts';
 
 export interface PatchSession {
@@ -153,6 +155,10 @@ export interface Services {
     thinkingLevel?: string;
     [flag: string]: unknown;
   }>;
+  /** The place from which a reader follows the messages of a session; rejects one that is not there. */
+  startFeed(query: { key: string; afterSeq?: number | MessagePosition }): Promise<FeedStart>;
+  /** What follows that place, a bounded part at a time; whoever reads goes on from its `at`. */
+  readFeed(start: FeedStart): Promise<FeedPage>;
   /** Gives the session a new transcript; `stopped` are the runs that end by it. */
   resetSession(
     caller: OperatorCaller,
