@@ -1,5 +1,6 @@
 /** `sessions.messages.subscribe`: messages of a session as they are committed, each once. */
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { GatewayClient } from '../src/client/gateway-client.ts';
 import type { MessagePosition, PlainPayloads } from '../src/protocol/events.ts';
@@ -230,4 +231,16 @@ test('[SB6] sessions.changed comes to everybody who has not said otherwise', asy
   await patch('three');
   await world.client.request('health');
   assert.deepEqual(changed, [A, A]);
+});
+
+test('[SB1] whatever appends a message tells those who follow the session', () => {
+  const service = new URL('../src/service/', import.meta.url);
+  const appending = readdirSync(service, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .filter((file) => readFileSync(new URL(file, service), 'utf8').includes('entries.append('));
+  // an import runs without a gateway
+  assert.deepEqual(appending.sort(), [
+    'import-openclaw/write-session.ts',
+    'messages/append-message.ts',
+  ]);
 });

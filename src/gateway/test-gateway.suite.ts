@@ -12,7 +12,7 @@ import type { RunEvents } from '../service/run-events.ts';
 import type { AdmitDevice, DeviceAdmission } from '../service/devices/device-views.ts';
 import { grantScopes } from '../protocol/scopes.ts';
 import type { AcceptMessage, Accepted } from '../service/messages/accepted-message.ts';
-import type { RunWaitAnswer } from '../service/runs/run-answers.ts';
+import type { RunWaitAnswer } from '../protocol/answers/run-answers.ts';
 import type { Services } from '../service/services.ts';
 import { must } from '../util/assert.ts';
 import { silentLogger } from '../util/logger.ts';
@@ -43,8 +43,7 @@ export class PlayedServices {
       this.#note('chat.history', query, {
         sessionKey: query.sessionKey,
         sessionId: 's1',
-        messages: [],
-        pending: [],
+        ...noMessages,
       }),
     patchSession: async (_caller, patch) =>
       this.#note('sessions.patch', patch, { key: patch.key, entry: {} }),
@@ -198,7 +197,18 @@ export class PlayedServices {
 }
 
 const noneWaited: SessionsWaited = { status: 'ok', done: [], pending: [] };
-const noSessions = { ts: 1, count: 0, sessions: [], hasMore: false };
+const noSessions = { ts: 1, count: 0, sessions: [], limitApplied: 100, hasMore: false };
+const noMessages = {
+  messages: [],
+  pending: [],
+  limitApplied: 50,
+  truncated: false,
+  droppedMessages: 0,
+  contentTruncated: false,
+  contentRedacted: false,
+  bytes: 2,
+  hasMore: false,
+};
 
 async function notPlayed(): Promise<never> {
   throw new Error('a door calls this through the tools only');

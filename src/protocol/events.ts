@@ -56,6 +56,12 @@ export interface PlainPayloads {
   };
 }
 
+/** What each event tells. */
+export interface EventPayloads extends PlainPayloads {
+  agent: AgentPayload;
+  chat: ChatPayload;
+}
+
 /** `seq` counts the events of one run and kind on one connection, from 1. */
 interface OfRun {
   runId: string;

@@ -79,6 +79,9 @@ export type MethodName = keyof typeof METHODS;
 /** The checked parameters of each method. */
 export type MethodParams = { [Name in MethodName]: z.output<(typeof METHODS)[Name]['params']> };
 
+/** The same as a caller gives them: what has a default may be left out. */
+export type MethodInput = { [Name in MethodName]: z.input<(typeof METHODS)[Name]['params']> };
+
 /** Names of every method a connected client may call. */
 export const METHOD_NAMES = Object.keys(METHODS) as MethodName[];
 

@@ -4,7 +4,7 @@
  */
 import type { AssistantMessage } from '../protocol/message.ts';
 import type { RunOutcome } from '../protocol/words.ts';
-import type { PairingView } from './devices/device-views.ts';
+import type { PairingView } from '../protocol/answers/device-answers.ts';
 
 interface OfRun {
   runId: string;

@@ -49,3 +49,57 @@ export async function openLink(t: TestContext, port: number): Promise<CuttableLi
     },
   };
 }
+
+/** Where one connection breaks: after so many bytes from this side. */
+export interface Cut {
+  afterBytes: number;
+  side: 'client' | 'gateway';
+}
+export interface CuttingLink {
+  url: string;
+  /** The next connections break like this, one after another; those behind them do not. */
+  plan(cuts: readonly Cut[]): void;
+}
+
+/** Opens a link that breaks connections in the middle of what they carry; it ends with the test. */
+export async function openCuttingLink(t: TestContext, port: number): Promise<CuttingLink> {
+  const sockets = new Set<Socket>();
+  let planned: Cut[] = [];
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    const cut = planned.shift();
+    const end = (): void => {
+      near.destroy();
+      far.destroy();
+    };
+    for (const [from, to, side] of [
+      [near, far, 'client'],
+      [far, near, 'gateway'],
+    ] as const) {
+      sockets.add(from);
+      let left = cut?.side === side ? cut.afterBytes : Number.POSITIVE_INFINITY;
+      from.on('data', (chunk: Buffer) => {
+        const isLast = chunk.length >= left;
+        to.write(isLast ? chunk.subarray(0, left) : chunk, () => isLast && end());
+        left -= chunk.length;
+      });
+      from.on('error', end);
+      from.on('close', () => {
+        sockets.delete(from);
+        end();
+      });
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    plan: (cuts) => {
+      planned = [...cuts];
+    },
+  };
+}

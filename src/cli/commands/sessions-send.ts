@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { waitForRun } from '../../client/wait-for-run.ts';
-import type { RunWait } from '../../client/wait-for-run.ts';
+import type { RunWaitAnswer } from '../../protocol/answers/run-answers.ts';
 import type { CliIo } from '../cli-io.ts';
 import { addClientOptions, connectOptions, withGateway } from '../client-options.ts';
 import type { ClientFlags } from '../client-options.ts';
@@ -80,7 +80,7 @@ async function sendAsOperator(
     if (timeoutMs === 0) return { runId, status: 'accepted', sessionKey };
     const waitUntil = performance.now() + timeoutMs;
     const ended = await client
-      .request<RunWait>('agent.wait', { runId, timeoutMs })
+      .request<RunWaitAnswer>('agent.wait', { runId, timeoutMs })
       .catch((error: unknown) => {
         if (client.isOpen) throw error;
         // The gateway went away or restarts; the wait is kept there, so it is asked again.
