@@ -15,6 +15,7 @@ import {
   encodeTool,
 } from './encode-events.ts';
 import type { AgentBody, ChatBody } from './encode-events.ts';
+import { createTextPacer } from './pace-text.ts';
 import { createRunText } from './run-text.ts';
 import type { RunText } from './run-text.ts';
 import type { RunViews } from './run-views.ts';
@@ -43,6 +44,7 @@ const MAX_STREAMS = 10_000;
 export function createSubscriptions(events: RunEvents, clock: Clock): Subscriptions {
   const watchers = new Set<Watcher>();
   const texts = new Map<string, RunText>();
+  const pacer = createTextPacer((piece) => tellText(piece, clock.now()));
   const unsubscribe = events.subscribe((event) => route(event));
 
   function route(event: RunEvent): void {
@@ -51,10 +53,12 @@ export function createSubscriptions(events: RunEvents, clock: Clock): Subscripti
       case 'started':
         return tellAgent(encodeStart(event, now), watchers);
       case 'delta':
-        return tellText(event, now);
+        return pacer.add(event);
       case 'tool':
+        pacer.flush(event.runId);
         return tellAgent(encodeTool(event, now), withCap(watchers, CLIENT_CAPS.toolEvents));
       case 'ended':
+        pacer.end(event.runId);
         tellEnd(event, now);
         texts.delete(event.runId);
         return;
@@ -118,7 +122,10 @@ export function createSubscriptions(events: RunEvents, clock: Clock): Subscripti
   return {
     add: (watcher) => void watchers.add(watcher),
     remove: (watcher) => void watchers.delete(watcher),
-    close: unsubscribe,
+    close: () => {
+      unsubscribe();
+      pacer.close();
+    },
   };
 }
 
