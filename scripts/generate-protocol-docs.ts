@@ -228,7 +228,10 @@ function typeSection(): string {
     ...readdirSync(`${SOURCE}answers`)
       .sort()
       .map((name) => `answers/${name}`),
-    ...['frames.ts', 'events.ts', 'message.ts', 'tools/session-tools.ts'],
+    'frames.ts',
+    'events.ts',
+    'message.ts',
+    'tools/session-tools.ts',
   ];
   const blocks = files.map((file) => {
     const text = readFileSync(`${SOURCE}${file}`, 'utf8');

@@ -50,7 +50,7 @@ export interface GatewayClient {
 /** Parameters may be left out where a method needs none. */
 export type TypedCall = <Name extends MethodName>(
   method: Name,
-  ...given: object extends MethodInput[Name]
+  ...given: Record<string, never> extends MethodInput[Name]
     ? [params?: MethodInput[Name], options?: RequestOptions]
     : [params: MethodInput[Name], options?: RequestOptions]
 ) => Promise<MethodAnswers[Name]>;

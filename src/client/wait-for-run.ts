@@ -25,7 +25,7 @@ export async function waitForRun(
     try {
       client = await connectGateway({ ...connect, ...limitTo(connect.timeoutMs, leftMs()) });
       retryMs = FIRST_RETRY_MS;
-      return await client.request<RunWaitAnswer>('agent.wait', {
+      return await client.call('agent.wait', {
         runId: wait.runId,
         timeoutMs: leftMs(),
       });

@@ -57,13 +57,11 @@ function play({ message, pieces }: { message: string; pieces: readonly string[] 
     stopReason: 'stop',
     timestamp: NOW,
     usage: {
-      ...{
-        input: 1200,
-        output: 4e3,
-        cacheRead: 0,
-        cacheWrite: 0,
-        totalTokens: 5200,
-      },
+      input: 1200,
+      output: 4e3,
+      cacheRead: 0,
+      cacheWrite: 0,
+      totalTokens: 5200,
       cost: {
         input: 0.001,
         output: 0.01,

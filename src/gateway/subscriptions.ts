@@ -64,14 +64,8 @@ export function createSubscriptions(events: RunEvents, clock: Clock): Subscripti
         return;
       case 'chat_delivery':
         return tellChat(encodeChatDelivery(event, now), watchers);
-      case 'session_changed': {
-        const { sessionKey } = event;
-        const changed: PlainPayloads['sessions.changed'] = { sessionKey, ts: now };
-        const json = JSON.stringify(changed);
-        for (const watcher of watchers)
-          if (watcher.hearsSessions) watcher.sendEvent('sessions.changed', json);
-        return;
-      }
+      case 'session_changed':
+        return tellChanged({ sessionKey: event.sessionKey, ts: now }, watchers);
       default: // devices: device-events.ts tells others than those who watch runs
     }
   }
@@ -127,6 +121,15 @@ export function createSubscriptions(events: RunEvents, clock: Clock): Subscripti
       pacer.close();
     },
   };
+}
+
+function tellChanged(
+  changed: PlainPayloads['sessions.changed'],
+  watchers: Iterable<Watcher>,
+): void {
+  const json = JSON.stringify(changed);
+  for (const watcher of watchers)
+    if (watcher.hearsSessions) watcher.sendEvent('sessions.changed', json);
 }
 
 function wantsAgentText(watcher: Watcher, runId: string): boolean {
