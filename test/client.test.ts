@@ -13,6 +13,7 @@ import { READ_METHODS } from '../src/client/repeatable.ts';
 import type { SessionMessage } from '../src/client/followed-messages.ts';
 import { textOf } from '../src/protocol/message.ts';
 import { METHODS, METHOD_NAMES } from '../src/protocol/methods.ts';
+import { startGateway, TOKEN } from '../src/gateway/test-gateway.suite.ts';
 import { openLink } from './helpers/cuttable-link.ts';
 import { startWorld, usersOf, type TestWorld } from './helpers/test-world.ts';
 
@@ -338,4 +339,27 @@ test('[CL7] a server that is no gateway is given up in time, and closing does no
 test('[CL3] the methods that are sent again are those that change nothing', () => {
   const reads = METHOD_NAMES.filter((method) => !METHODS[method].isWork);
   assert.deepEqual([...READ_METHODS].sort(), reads.sort());
+});
+
+test("[CL7] a gateway that falls silent counts as gone; what it brings later is nobody's", async (t) => {
+  const door = await startGateway({ limits: { tickIntervalMs: 40 } });
+  t.after(() => door.gateway.close());
+  const link = await openLink(t, door.port);
+  const client = createClient({ url: link.url, token: TOKEN, firstRetryMs: 1 });
+  t.after(() => client.close());
+  await client.call('health');
+  const { states, next } = watchStates(client);
+  const changed: string[] = [];
+  client.on('sessions.changed', ({ sessionKey }) => changed.push(sessionKey));
+  const again = next('open');
+  link.stall();
+  door.events.emit({ type: 'session_changed', sessionKey: 'while silent' });
+  const waiting = client.call('health');
+  await again;
+  assert.equal((await waiting).ok, true);
+  link.resume();
+  door.events.emit({ type: 'session_changed', sessionKey: 'afterwards' });
+  await client.call('health');
+  assert.deepEqual(changed, ['afterwards']);
+  assert.deepEqual(states, ['reconnecting', 'open']);
 });

@@ -8,6 +8,10 @@ export interface CuttableLink {
   url: string;
   /** Breaks every connection that goes through it; new ones are let through. */
   cut(): void;
+  /** Keeps what the gateway sends on the connections that there are; new ones are let through. */
+  stall(): void;
+  /** Lets through what was kept. */
+  resume(): void;
   /** Resolves when that many connections have been made in all. */
   connected(count: number): Promise<void>;
 }
@@ -15,10 +19,15 @@ export interface CuttableLink {
 /** Opens a link to a port of this machine; it ends with the test. */
 export async function openLink(t: TestContext, port: number): Promise<CuttableLink> {
   const sockets = new Set<Socket>();
+  /** the client's side of each connection of the gateway's side */
+  const nears = new Map<Socket, Socket>();
+  const stalled = new Set<Socket>();
   const waiters = new Set<() => void>();
   let made = 0;
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1');
+    nears.set(far, near);
+    far.on('close', () => nears.delete(far));
     for (const [socket, other] of [
       [near, far],
       [far, near],
@@ -44,6 +53,19 @@ export async function openLink(t: TestContext, port: number): Promise<CuttableLi
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     cut,
+    stall: () => {
+      for (const far of nears.keys()) {
+        far.unpipe();
+        stalled.add(far.pause());
+      }
+    },
+    resume: () => {
+      for (const far of stalled) {
+        const near = nears.get(far);
+        if (near !== undefined) far.pipe(near);
+      }
+      stalled.clear();
+    },
     connected: async (count) => {
       while (made < count) await new Promise<void>((resolve) => waiters.add(resolve));
     },
