@@ -1,7 +1,8 @@
 /**
  * `npm test [-- PATH…]`: all checks, then every test file, two at a time. With paths (a file, or
  * the start of some) only these tests and no checks; with `--long` the long ones (`*.long.test.ts`),
- * which continuous integration runs as well. Ends with the plain line `N passed, N failed`; each
+ * which continuous integration runs as well. Those of
+ * `test/clients/` need its packages and run only where they are named. Ends with the plain line `N passed, N failed`; each
  * check counts as one.
  */
 import { globSync } from 'node:fs';
@@ -18,6 +19,7 @@ const onlyLong = args.includes('--long');
 const wanted = args.filter((arg) => !arg.startsWith('--')).map((path) => path.replace(/^\.\//, ''));
 const files = globSync(TEST_GLOBS, { cwd: ROOT })
   .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => !file.includes('/node_modules/'))
   .filter(isWanted);
 
 const checks = wanted.length === 0 && !onlyLong ? await runChecks() : { passed: 0, failed: 0 };
@@ -26,7 +28,7 @@ report(results);
 
 function isWanted(file: string): boolean {
   if (wanted.length > 0) return wanted.some((start) => file.startsWith(start));
-  return file.endsWith('.long.test.ts') === onlyLong;
+  return file.endsWith('.long.test.ts') === onlyLong && !file.startsWith('test/clients/');
 }
 
 async function runAll(names: readonly string[]): Promise<FileResult[]> {
