@@ -51,7 +51,6 @@ export class Connection {
   readonly #views = createRunViews();
   readonly #handshakeTimer: NodeJS.Timeout;
   readonly #nonce = randomUUID();
-  #cutOffTimer: NodeJS.Timeout | undefined;
   #session: ClientSession | undefined;
   /** the device that it says it is, from the moment it says so */
   #deviceId: string | undefined;
@@ -262,17 +261,15 @@ export class Connection {
     onSent?.();
   }
 
-  /** The close frame waits behind everything that is not read, and the reader has a moment to get there. */
+  /** The close frame waits behind all that is not read; who does not get there soon is ended without it. */
   #cutOff(): void {
     const bufferedBytes = this.#socket.bufferedAmount;
     this.#deps.logger.warn({ connId: this.#id, bufferedBytes }, 'slow reader cut off');
     this.close(CLOSE.refused, 'SLOW_READER: connect again, subscribe with afterSeq');
-    this.#cutOffTimer = setTimeout(() => this.#socket.terminate(), this.#deps.limits.cutOffMs);
   }
 
   #end(): void {
     clearTimeout(this.#handshakeTimer);
-    clearTimeout(this.#cutOffTimer);
     this.#feeds.close();
     this.#gone.abort();
     this.#deps.onGone(this, this.#watcher);

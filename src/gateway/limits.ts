@@ -8,8 +8,6 @@ export interface GatewayLimits {
   preAuthBytes: number;
   /** what may wait for one slow reader before it is cut off, bytes */
   maxBufferedBytes: number;
-  /** what it then has to read up to the close frame */
-  cutOffMs: number;
   /** nesting of a frame or body */
   maxJsonDepth: number;
   /** body of an HTTP call, bytes */
@@ -27,7 +25,6 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   maxPayloadBytes: 25 * 1024 * 1024,
   preAuthBytes: 64 * 1024,
   maxBufferedBytes: 50 * 1024 * 1024,
-  cutOffMs: 2000,
   maxJsonDepth: 64,
   httpBodyBytes: 2 * 1024 * 1024,
   maxConnections: 1000,
