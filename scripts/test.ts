@@ -19,6 +19,7 @@ const kind = args.includes('--long') ? 'long' : args.includes('--clients') ? 'cl
 const wanted = args.filter((arg) => !arg.startsWith('--')).map((path) => path.replace(/^\.\//, ''));
 const files = globSync(TEST_GLOBS, { cwd: ROOT })
   .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => !file.includes('/node_modules/'))
   .filter(isWanted);
 
 const checks =

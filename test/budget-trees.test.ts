@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import type { UsageAnswer } from '../src/service/usage/usage-answers.ts';
+import type { UsageAnswer } from '../src/protocol/answers/usage-answers.ts';
 import type { RunRow } from '../src/store/run-repository.ts';
 import { call, startWorld, type TestWorld, type WorldOptions } from './helpers/test-world.ts';
 

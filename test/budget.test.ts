@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { textOf } from '../src/protocol/message.ts';
-import type { UsageAnswer } from '../src/service/usage/usage-answers.ts';
+import type { UsageAnswer } from '../src/protocol/answers/usage-answers.ts';
 import type { RunRow } from '../src/store/run-repository.ts';
 import { runCli } from './helpers/captured-io.ts';
 import { call, startWorld, type TestWorld, type WorldOptions } from './helpers/test-world.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { textOf } from '../src/protocol/message.ts';
-import type { ExchangeView } from '../src/service/exchange/exchange-answers.ts';
+import type { ExchangeView } from '../src/protocol/answers/exchange-answers.ts';
 import { session } from '../src/store/contract/samples.suite.ts';
 import type { ExchangeRow } from '../src/store/follow-up-repository.ts';
 import { runCli } from './helpers/captured-io.ts';

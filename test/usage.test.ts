@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { acceptRun } from '../src/service/runs/accept-run.ts';
-import type { UsageAnswer, UsageTotals } from '../src/service/usage/usage-answers.ts';
+import type { UsageAnswer, UsageTotals } from '../src/protocol/answers/usage-answers.ts';
 import { session } from '../src/store/contract/samples.suite.ts';
 import type { ModelCallRow } from '../src/store/usage-repository.ts';
 import { openSqliteStore } from '../src/store/sqlite/open-sqlite-store.ts';

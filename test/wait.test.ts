@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AgentAccepted, connectGateway } from '../src/client/gateway-client.ts';
+import { connectGateway } from '../src/client/gateway-client.ts';
+import type { AgentAccepted } from '../src/protocol/answers/run-answers.ts';
 import { waitForRun } from '../src/client/wait-for-run.ts';
 import type { GatewayError } from '../src/protocol/errors.ts';
 import { openLink } from './helpers/cuttable-link.ts';

@@ -7,7 +7,7 @@ import type { LoadedConfig, LoadOptions } from '../config/load-config.ts';
 import { secretValues } from '../config/secret-values.ts';
 import type { GatewayAuth } from '../gateway/authenticate.ts';
 import type { GatewaySettings } from '../gateway/door-settings.ts';
-import type { ReloadReport } from '../gateway/dispatch.ts';
+import type { ReloadReport } from '../protocol/answers/method-answers.ts';
 import type { Config } from '../protocol/options/config.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import type { Logger } from '../util/logger.ts';

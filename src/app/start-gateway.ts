@@ -17,7 +17,7 @@ import { secretValues } from '../config/secret-values.ts';
 import { spawnTargets } from '../core/agents.ts';
 import { SCRIPTED_MODEL } from '../core/models.ts';
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts';
-import type { ReloadReport } from '../gateway/dispatch.ts';
+import type { ReloadReport } from '../protocol/answers/method-answers.ts';
 import { createServices, type ServiceHost } from '../service/create-services.ts';
 import type { RunContext } from '../service/context.ts';
 import { createMirror, type Mirror } from '../service/mirror/create-mirror.ts';

@@ -20,7 +20,7 @@ export function invokeTool(
   { idempotencyKey, ...call }: ToolCall,
 ): Promise<unknown> {
   return withGateway(context, async (client) => {
-    const { result } = await client.request<{ result: unknown }>('tools.invoke', {
+    const { result } = await client.call('tools.invoke', {
       ...call,
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     });

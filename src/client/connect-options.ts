@@ -17,6 +17,8 @@ export interface ConnectOptions {
   protocol?: number | undefined;
   /** until connected; default 10000 */
   timeoutMs?: number | undefined;
+  /** gives the connection up while it is being made */
+  signal?: AbortSignal | undefined;
 }
 
 /** Returns the parameters of the `connect` frame. */
@@ -28,7 +30,7 @@ export function toConnectParams(options: ConnectOptions): Record<string, unknown
     client: {
       id: options.clientName ?? 'trunkline-client',
       version: options.clientVersion ?? '0',
-      platform: 'node',
+      platform: 'process' in globalThis ? 'node' : 'browser',
       mode: options.mode ?? 'cli',
     },
     role: 'operator',

@@ -1,6 +1,9 @@
-/** A typed client of the gateway on the standard WebSocket: Node and browsers alike. */
+/** One connection to a gateway, on the standard WebSocket: Node and browsers alike. */
+import type { AgentAccepted, AgentFinal } from '../protocol/answers/run-answers.ts';
+import type { MethodAnswers } from '../protocol/answers/method-answers.ts';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { EventFrame, HelloOk, ResponseFrame, ServerFrame } from '../protocol/frames.ts';
+import type { MethodInput, MethodName } from '../protocol/methods.ts';
 import { fromWireError } from '../protocol/wire-error.ts';
 import { toConnectParams, toSocketUrl } from './connect-options.ts';
 import type { ConnectOptions } from './connect-options.ts';
@@ -8,24 +11,13 @@ import type { ConnectOptions } from './connect-options.ts';
 export interface RequestOptions {
   /** until the answer; none when absent: a dead gateway is noticed by its missing ticks */
   timeoutMs?: number | undefined;
+  /** called as the answer comes in, before whatever comes behind it */
+  onAnswer?: ((answer: unknown) => void) | undefined;
 }
-export interface AgentAccepted {
-  runId: string;
-  sessionKey: string;
-  status: 'accepted';
-  acceptedAt: number;
+export interface RunAgentOptions extends RequestOptions {
+  onAccepted?: ((accepted: AgentAccepted) => void) | undefined;
 }
-export interface AgentFinal {
-  runId: string;
-  sessionKey: string;
-  status: 'ok' | 'error' | 'timeout';
-  outcome: string;
-  summary: string;
-  result: { payloads: { text: string }[] };
-  error?: string;
-  startedAt?: number;
-  endedAt?: number;
-}
+
 export interface CloseInfo {
   code: number;
   reason: string;
@@ -40,20 +32,34 @@ export interface GatewayClient {
   /** resolves when the connection has ended, whoever ended it */
   readonly closed: Promise<CloseInfo>;
   readonly isOpen: boolean;
-  /** Resolves with the first answer. */
+  /** Calls a method, with the parameters and the answer of the protocol. */
+  call: TypedCall;
+  /** Calls whatever method. Resolves with the first answer. */
   request<Answer = Record<string, unknown>>(
     method: string,
     params?: object,
     options?: RequestOptions,
   ): Promise<Answer>;
   /** `agent`: tells of the acceptance, resolves when the run has ended. */
-  runAgent(
-    params: object,
-    options?: RequestOptions & { onAccepted?: (accepted: AgentAccepted) => void },
-  ): Promise<AgentFinal>;
+  runAgent(params: object, options?: RunAgentOptions): Promise<AgentFinal>;
   /** Listens to the events; returns the way to stop. */
   on(listener: (event: EventFrame) => void): () => void;
   close(): Promise<CloseInfo>;
+}
+
+/** Parameters may be left out where a method needs none. */
+export type TypedCall = <Name extends MethodName>(
+  method: Name,
+  ...given: Record<string, never> extends MethodInput[Name]
+    ? [params?: MethodInput[Name], options?: RequestOptions]
+    : [params: MethodInput[Name], options?: RequestOptions]
+) => Promise<MethodAnswers[Name]>;
+
+/** Returns a way to call whatever method as one that knows the methods: the gateway keeps to their answers. */
+export function toTypedCall(
+  request: (method: string, params?: object, options?: RequestOptions) => Promise<unknown>,
+): TypedCall {
+  return request as TypedCall;
 }
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
@@ -71,6 +77,9 @@ export async function connectGateway(options: ConnectOptions): Promise<GatewayCl
       ),
     options.timeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
   );
+  const give = (): void => connection.fail(lost(`the connection to ${url} was given up`));
+  options.signal?.addEventListener('abort', give);
+  if (options.signal?.aborted === true) give();
   try {
     await connection.challenged;
     const hello = await connection.request<HelloOk>('connect', toConnectParams(options));
@@ -80,6 +89,7 @@ export async function connectGateway(options: ConnectOptions): Promise<GatewayCl
     throw error;
   } finally {
     clearTimeout(timer);
+    options.signal?.removeEventListener('abort', give);
   }
 }
 
@@ -88,6 +98,7 @@ interface Pending {
   reject(error: unknown): void;
   /** there when a first answer `accepted` is followed by another */
   onAccepted?: ((accepted: AgentAccepted) => void) | undefined;
+  onAnswer?: ((answer: unknown) => void) | undefined;
 }
 
 class ClientConnection {
@@ -128,6 +139,7 @@ class ClientConnection {
       get isOpen() {
         return isOpen();
       },
+      call: toTypedCall((method, params, options) => this.request(method, params, options)),
       request: (method, params, options) => this.request(method, params, options),
       runAgent: (params, options = {}) =>
         this.request('agent', params, { onAccepted: () => {}, ...options }),
@@ -145,14 +157,16 @@ class ClientConnection {
   request<Answer>(
     method: string,
     params: object = {},
-    options: RequestOptions & { onAccepted?: (accepted: AgentAccepted) => void } = {},
+    options: RunAgentOptions = {},
   ): Promise<Answer> {
     if (this.#socket.readyState !== WebSocket.OPEN) return Promise.reject(this.#gone());
     const id = String(this.#nextId++);
+    const frame = toText({ type: 'req', id, method, params });
+    if (frame === undefined) return Promise.reject(notJson(method));
     const answer = new Promise<unknown>((resolve, reject) =>
-      this.#pending.set(id, { resolve, reject, onAccepted: options.onAccepted }),
+      this.#pending.set(id, { resolve, reject, ...options }),
     );
-    this.#socket.send(JSON.stringify({ type: 'req', id, method, params }));
+    this.#socket.send(frame);
     return this.#within(answer, { id, method, timeoutMs: options.timeoutMs }) as Promise<Answer>;
   }
 
@@ -180,8 +194,8 @@ class ClientConnection {
 
   #receive(data: unknown): void {
     this.#heardAt = Date.now();
-    // text is all that a gateway sends
-    const frame = JSON.parse(data as string) as ServerFrame;
+    const frame = toFrame(data);
+    if (frame === undefined) return this.fail(lost(`what ${this.#url} sends is no gateway's`));
     if (frame.type === 'res') return this.#settle(frame);
     if (frame.event === 'connect.challenge') return this.#challenge.resolve();
     for (const listener of this.#listeners) listener(frame);
@@ -195,6 +209,7 @@ class ClientConnection {
       return;
     }
     this.#pending.delete(frame.id);
+    if (frame.ok) pending.onAnswer?.(frame.payload);
     if (frame.ok) pending.resolve(frame.payload);
     else pending.reject(fromWireError(frame.error));
   }
@@ -203,7 +218,7 @@ class ClientConnection {
     this.#watchdog = setInterval(() => {
       const silentMs = Date.now() - this.#heardAt;
       if (silentMs < SILENT_TICKS * tickIntervalMs) return;
-      this.fail(new GatewayError('unavailable', `the gateway at ${this.#url} fell silent`));
+      this.fail(lost(`the gateway at ${this.#url} fell silent`));
     }, tickIntervalMs);
   }
 
@@ -213,14 +228,49 @@ class ClientConnection {
     this.#challenge.reject(this.#failure);
     for (const pending of this.#pending.values()) pending.reject(this.#failure);
     this.#pending.clear();
+    // what a connection still brings that was given up is nobody's
+    this.#listeners.clear();
     this.#closing.resolve(info);
   }
 
   #gone(): GatewayError {
-    return (
-      this.#failure ?? new GatewayError('unavailable', `the connection to ${this.#url} is closed`)
-    );
+    return this.#failure ?? lost(`the connection to ${this.#url} is closed`);
   }
+}
+
+function toText(frame: object): string | undefined {
+  try {
+    return JSON.stringify(frame);
+  } catch {
+    return undefined;
+  }
+}
+
+function notJson(method: string): GatewayError {
+  return new GatewayError('invalid_request', `${method}: the parameters are no JSON`);
+}
+
+/** Returns a frame, or undefined: text is all that a gateway sends. */
+function toFrame(data: unknown): ServerFrame | undefined {
+  try {
+    const frame: unknown = typeof data === 'string' ? JSON.parse(data) : undefined;
+    return typeof frame === 'object' && frame !== null ? (frame as ServerFrame) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const CONNECTION_LOST = 'CONNECTION_LOST';
+
+function lost(message: string, details: { closeCode?: number } = {}): GatewayError {
+  return new GatewayError('unavailable', message, {
+    details: { code: CONNECTION_LOST, ...details },
+  });
+}
+
+/** Whether a call failed with its connection: nobody knows whether the gateway has done it. */
+export function isConnectionLost(error: GatewayError): boolean {
+  return error.details?.['code'] === CONNECTION_LOST;
 }
 
 function isAccepted(payload: unknown): payload is AgentAccepted {
@@ -236,9 +286,8 @@ function closedError(
   url: string,
   { code, reason, wasOpen }: CloseInfo & { wasOpen: boolean },
 ): GatewayError {
-  const details = { closeCode: code };
   const message = wasOpen
     ? `the connection to the gateway at ${url} ended: ${code}${reason === '' ? '' : ` ${reason}`}`
     : `cannot connect to the gateway at ${url}: it is not running there or takes no connections now; start it with "trunkline gateway"`;
-  return new GatewayError('unavailable', message, { details });
+  return lost(message, { closeCode: code });
 }

@@ -1,22 +1,9 @@
+import type { RunWaitAnswer } from '../protocol/answers/run-answers.ts';
 import { ERROR_CODES, toGatewayError } from '../protocol/errors.ts';
 import type { GatewayError } from '../protocol/errors.ts';
 import type { ConnectOptions } from './connect-options.ts';
 import { connectGateway } from './gateway-client.ts';
 import type { GatewayClient } from './gateway-client.ts';
-
-/** What `agent.wait` answers (A9, A12). */
-export interface RunWait {
-  runId: string;
-  sessionKey: string;
-  /** `timeout` without `outcome`: the run goes on */
-  status: 'ok' | 'error' | 'timeout';
-  messageState: 'queued' | 'running' | 'waiting' | 'done';
-  outcome?: 'ok' | 'error' | 'timeout' | 'aborted';
-  reply?: string;
-  error?: string;
-  startedAt?: number;
-  endedAt?: number;
-}
 
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 2000;
@@ -29,7 +16,7 @@ const LAST_RETRY_MS = 2000;
 export async function waitForRun(
   connect: ConnectOptions,
   wait: { runId: string; timeoutMs: number },
-): Promise<RunWait> {
+): Promise<RunWaitAnswer> {
   const deadlineAt = performance.now() + wait.timeoutMs;
   const leftMs = () => Math.max(0, Math.ceil(deadlineAt - performance.now()));
   let retryMs = FIRST_RETRY_MS;
@@ -38,7 +25,7 @@ export async function waitForRun(
     try {
       client = await connectGateway({ ...connect, ...limitTo(connect.timeoutMs, leftMs()) });
       retryMs = FIRST_RETRY_MS;
-      return await client.request<RunWait>('agent.wait', {
+      return await client.call('agent.wait', {
         runId: wait.runId,
         timeoutMs: leftMs(),
       });

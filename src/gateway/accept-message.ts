@@ -1,7 +1,9 @@
 import type { OperatorCaller } from '../core/caller.ts';
+import { isOutcome } from '../core/run-state.ts';
 import type { MethodParams } from '../protocol/methods.ts';
+import type { RunOutcome } from '../protocol/words.ts';
 import type { AcceptMessage, Accepted } from '../service/messages/accepted-message.ts';
-import type { RunWaitAnswer } from '../service/runs/run-answers.ts';
+import type { AgentFinal, ChatSent, RunWaitAnswer } from '../protocol/answers/run-answers.ts';
 import type { Services } from '../service/services.ts';
 import { MAX_TIMER_MS } from '../util/clock.ts';
 import type { CallContext } from './call-context.ts';
@@ -12,7 +14,7 @@ type AcceptServices = Pick<Services, 'acceptMessage' | 'waitForRun'>;
 export async function acceptChat(
   services: AcceptServices,
   { params, caller }: { params: MethodParams['chat.send']; caller: OperatorCaller },
-): Promise<object> {
+): Promise<ChatSent> {
   const { deliver = true, ...rest } = params;
   const request: AcceptMessage = { ...rest, deliver, method: 'chat.send' };
   const accepted = await services.acceptMessage(caller, request);
@@ -31,7 +33,7 @@ export async function acceptChat(
 export async function acceptAgent(
   services: AcceptServices,
   call: { params: MethodParams['agent']; caller: OperatorCaller; context: CallContext },
-): Promise<object | undefined> {
+): Promise<AgentFinal | undefined> {
   const { deliver = false, timeout, ...rest } = call.params;
   const limit = timeout === undefined ? {} : { timeoutMs: timeout * 1000 };
   const request: AcceptMessage = { ...rest, ...limit, deliver, method: 'agent' };
@@ -43,8 +45,8 @@ export async function acceptAgent(
   return answer === undefined ? undefined : toFinal(answer);
 }
 
-function hasEnded({ state }: Accepted): boolean {
-  return state !== 'queued' && state !== 'running' && state !== 'waiting';
+function hasEnded(accepted: Accepted): accepted is Accepted & { state: RunOutcome } {
+  return isOutcome(accepted.state);
 }
 
 /** Returns the answer of an ended run, or undefined when the connection went first. */
@@ -59,7 +61,7 @@ async function waitForEnd(
   return undefined;
 }
 
-function toFinal({ reply, messageState: _state, ...answer }: RunWaitAnswer): object {
+function toFinal({ reply, messageState: _state, ...answer }: RunWaitAnswer): AgentFinal {
   const payloads = reply === undefined || reply === '' ? [] : [{ text: reply }];
   const summary = answer.status === 'ok' ? 'completed' : (answer.error ?? String(answer.outcome));
   return { ...answer, summary, result: { payloads } };

@@ -1,4 +1,5 @@
 import type { OperatorScope } from '../protocol/scopes.ts';
+import type { ClientFeeds } from './message-feeds.ts';
 
 /** What a request knows of its connection. */
 export interface CallContext {
@@ -11,4 +12,8 @@ export interface CallContext {
   respond(payload: unknown): void;
   /** from here on this connection gets the run's text as `agent` events */
   markStarted(runId: string): void;
+  /** whether this connection is told `sessions.changed` */
+  tellSessions(isWanted: boolean): void;
+  /** the sessions whose messages this connection follows */
+  feeds: Pick<ClientFeeds, 'open' | 'stop'>;
 }

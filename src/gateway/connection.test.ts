@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { silentLogger } from '../util/logger.ts';
 import { eventsOf, isEvent, isResponseTo, settle, startGateway } from './test-gateway.suite.ts';
 
 const invalid: { text: string; id?: string; close?: number }[] = [
@@ -69,23 +70,32 @@ test('[GW18] a frame above the limit closes 1009', async () => {
   await door.gateway.close();
 });
 
-test('[GW18] a reader that does not read is cut off, others are served on', async () => {
-  const door = await startGateway({ limits: { maxBufferedBytes: 1_000_000 } });
+test('[GW18, SB4] a reader that does not read is cut off and told why, others are served on', async () => {
+  let isCutOff = false;
+  const onCutOff = (): void => {
+    isCutOff = true;
+    // it reads on at once, so that it gets to the close frame
+    slow.ws.resume();
+  };
+  const door = await startGateway({
+    limits: { maxBufferedBytes: 1_000_000 },
+    logger: { ...silentLogger, warn: onCutOff },
+  });
   const slow = await door.connect();
   const quick = await door.connect();
   slow.ws.pause();
   const text = 'x'.repeat(400_000);
   const at = { runId: 'r', sessionKey: 'agent:main:main' };
   const deliver = () => door.events.emit({ ...at, type: 'chat_delivery', deliveryId: 'd', text });
-  // more than the buffers of the system and the gateway together take
-  const sent = 40;
-  for (let i = 0; i < sent; i++) {
+  // the buffers of the system and of the gateway fill up first
+  let sent = 0;
+  for (; sent < 200 && !isCutOff; sent += 1) {
     deliver();
     await settle(quick);
   }
-  slow.ws.resume();
-  assert.equal((await slow.closed).code, 1006);
-  assert.ok(eventsOf(slow, 'chat').length < sent);
+  const { code, reason } = await slow.closed;
+  assert.deepEqual([code, reason.startsWith('SLOW_READER')], [1008, true]);
+  assert.equal(eventsOf(slow, 'chat').length, sent - 1);
   assert.equal(eventsOf(quick, 'chat').length, sent);
   await door.gateway.close();
 });

@@ -19,12 +19,14 @@ import type { Dispatch } from './dispatch.ts';
 import { CLOSE, judgeConnect, toHello } from './handshake.ts';
 import type { ClientSession, HandshakeDeps } from './handshake.ts';
 import type { GatewayLimits } from './limits.ts';
+import type { ClientFeeds, MessageFeeds } from './message-feeds.ts';
 import { parseFrame } from './parse-frame.ts';
 import { createRunViews } from './run-views.ts';
 import type { Watcher } from './subscriptions.ts';
 
 export interface ConnectionDeps extends HandshakeDeps {
   dispatch: Dispatch;
+  feeds: MessageFeeds;
   limits: GatewayLimits;
   logger: Logger;
   clock: Clock;
@@ -56,6 +58,7 @@ export class Connection {
   /** what came while `connect` was judged; bounded by what may come before it is through */
   #held: ReceivedFrame[] | undefined;
   #watcher: Watcher | undefined;
+  readonly #feeds: ClientFeeds;
   #receivedBytes = 0;
   #seq = 0;
   #inFlight = 0;
@@ -65,6 +68,10 @@ export class Connection {
     this.#socket = socket;
     this.#deps = deps;
     this.#peer = peer;
+    this.#feeds = deps.feeds.connect({
+      send: (payload) =>
+        new Promise((resolve) => this.#sendEventJson('session.message', payload, resolve)),
+    });
     // every waiting request listens
     setMaxListeners(0, this.#gone.signal);
     this.#handshakeTimer = setTimeout(
@@ -195,7 +202,7 @@ export class Connection {
 
   #watch({ protocol, caps }: ClientSession): void {
     const sendEvent: Watcher['sendEvent'] = (event, payload) => this.#sendEventJson(event, payload);
-    this.#watcher = { protocol, caps, views: this.#views, sendEvent };
+    this.#watcher = { protocol, caps, views: this.#views, hearsSessions: true, sendEvent };
     this.#deps.onWatcher(this.#watcher);
   }
 
@@ -210,6 +217,10 @@ export class Connection {
         signal: this.#gone.signal,
         respond: (first) => this.#respond(frame.id, first),
         markStarted: (runId) => (this.#views.of(runId).isStarter = true),
+        tellSessions: (isWanted) => {
+          if (this.#watcher !== undefined) this.#watcher.hearsSessions = isWanted;
+        },
+        feeds: this.#feeds,
       });
       this.#respond(frame.id, payload);
     } catch (error) {
@@ -238,26 +249,32 @@ export class Connection {
     this.#sendEventJson(event, JSON.stringify(payload));
   }
 
-  #sendEventJson(event: EventName, payloadJson: string): void {
+  #sendEventJson(event: EventName, payloadJson: string, onSent?: () => void): void {
     this.#seq += 1;
-    this.#send(`{"type":"event","event":"${event}","payload":${payloadJson},"seq":${this.#seq}}`);
+    const frame = `{"type":"event","event":"${event}","payload":${payloadJson},"seq":${this.#seq}}`;
+    this.#send(frame, onSent);
   }
 
-  #send(frame: string): void {
+  /** `onSent` is called when the frame has gone out, or never will. */
+  #send(frame: string, onSent?: () => void): void {
     const socket = this.#socket;
-    if (socket.readyState !== socket.OPEN) return;
+    if (socket.readyState !== socket.OPEN) return onSent?.();
     if (socket.bufferedAmount + frame.length <= this.#deps.limits.maxBufferedBytes)
-      return socket.send(frame);
-    // a close frame would wait behind everything that is not read
-    this.#deps.logger.warn(
-      { connId: this.#id, bufferedBytes: socket.bufferedAmount },
-      'slow reader cut off',
-    );
-    socket.terminate();
+      return socket.send(frame, onSent);
+    this.#cutOff();
+    onSent?.();
+  }
+
+  /** The close frame waits behind all that is not read; who does not get there soon is ended without it. */
+  #cutOff(): void {
+    const bufferedBytes = this.#socket.bufferedAmount;
+    this.#deps.logger.warn({ connId: this.#id, bufferedBytes }, 'slow reader cut off');
+    this.close(CLOSE.refused, 'SLOW_READER: connect again, subscribe with afterSeq');
   }
 
   #end(): void {
     clearTimeout(this.#handshakeTimer);
+    this.#feeds.close();
     this.#gone.abort();
     this.#deps.onGone(this, this.#watcher);
   }

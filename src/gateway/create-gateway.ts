@@ -18,6 +18,7 @@ import type { InvokeTool, ListTools } from './invoke-tool.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import type { GatewayLimits } from './limits.ts';
 import type { RequestHeaders } from './origin-policy.ts';
+import { createMessageFeeds } from './message-feeds.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import { createUpgrade } from './upgrade.ts';
 
@@ -70,6 +71,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { secret, toolPolicy } = settings;
   const limiter = createAuthLimiter(settings.rateLimit, clock);
   const subscriptions = createSubscriptions(events, clock);
+  const { maxFeeds } = limits;
+  const feeds = createMessageFeeds({ services, events, logger, maxFeeds });
   const connections = new Set<Connection>();
   let port = options.port;
   let ticker: NodeJS.Timeout | undefined;
@@ -82,6 +85,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const connectionDeps: ConnectionDeps = {
     ...shared,
     dispatch: createDispatch({ ...shared, reloadConfig: options.reloadConfig }),
+    feeds,
     startedAt: clock.now(),
     onWatcher: (watcher) => subscriptions.add(watcher),
     onGone: (connection, watcher) => {
@@ -128,6 +132,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       end();
       clearInterval(ticker);
       subscriptions.close();
+      feeds.close();
       stopDevices();
       for (const connection of connections) connection.terminate();
       await closeServer(server, CLOSE_GRACE_MS);

@@ -1,5 +1,7 @@
 /** One table: method → use case. Every request passes here: known name, scope, drain, parameters, call. */
 import type { OperatorCaller } from '../core/caller.ts';
+import type { MethodAnswers, ReloadReport } from '../protocol/answers/method-answers.ts';
+import type { AgentFinal } from '../protocol/answers/run-answers.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import type { RequestFrame } from '../protocol/frames.ts';
 import { METHODS, parseMethodName, parseMethodParams } from '../protocol/methods.ts';
@@ -14,15 +16,6 @@ import type { InvokeTool, ListTools } from './invoke-tool.ts';
 
 /** Loads the configuration anew; resolves with what was applied, or rejects `config` and changes nothing. */
 export type ReloadConfig = () => Promise<ReloadReport>;
-
-/** Option paths, never values. */
-export interface ReloadReport {
-  applied: string[];
-  /** changed in the file and kept as it was: these need a restart */
-  needsRestart: string[];
-  /** sections in which nothing changed */
-  unchanged: string[];
-}
 
 /** Resolves with the payload of the (last) response; a rejection is the error response. */
 export type Dispatch = (frame: RequestFrame, context: CallContext) => Promise<unknown>;
@@ -40,10 +33,16 @@ export interface DispatchDeps {
   reloadConfig: ReloadConfig;
 }
 
+type SubscriptionMethod = Extract<MethodName, `sessions.${string}subscribe`>;
 type DeviceMethod = Extract<MethodName, `device.${string}`>;
 type Handlers = {
-  [Name in MethodName]: (params: MethodParams[Name], context: CallContext) => Promise<unknown>;
+  [Name in MethodName]: (
+    params: MethodParams[Name],
+    context: CallContext,
+  ) => Promise<LastAnswers[Name]>;
 };
+/** `agent` has sent its first answer before; none when the connection went before the run ended. */
+type LastAnswers = Omit<MethodAnswers, 'agent'> & { agent: AgentFinal | undefined };
 
 /** Returns the dispatcher of one gateway; it holds no state of its own. */
 export function createDispatch(deps: DispatchDeps): Dispatch {
@@ -94,6 +93,7 @@ function createHandlers({
       ...(await services.deleteSession(toCaller(context), deletion)),
     }),
     'sessions.windows': (query) => services.listWindows(query),
+    ...subscriptionHandlers(services),
     'chat.send': (params, context) => acceptChat(services, { params, caller: toCaller(context) }),
     'chat.history': (query) => services.readChatHistory(query),
     agent: (params, context) =>
@@ -137,6 +137,29 @@ function createHandlers({
     },
     'config.reload': () => reloadConfig(),
     ...deviceHandlers(services),
+  };
+}
+
+function subscriptionHandlers(services: Services): Pick<Handlers, SubscriptionMethod> {
+  return {
+    'sessions.subscribe': async (_none, { tellSessions }) => {
+      tellSessions(true);
+      return { subscribed: true };
+    },
+    'sessions.unsubscribe': async (_none, { tellSessions }) => {
+      tellSessions(false);
+      return { subscribed: false };
+    },
+    'sessions.messages.subscribe': async ({ key, afterSeq }, { feeds }) => {
+      const start = await services.startFeed({ key, ...(afterSeq !== undefined && { afterSeq }) });
+      feeds.open(start, { key });
+      const { sessionId, seq } = start.at;
+      return { subscribed: true, key: start.sessionKey, sessionId, seq };
+    },
+    'sessions.messages.unsubscribe': async ({ key }, { feeds }) => {
+      feeds.stop(key);
+      return { subscribed: false, key };
+    },
   };
 }
 

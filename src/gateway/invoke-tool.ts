@@ -1,4 +1,5 @@
 import type { SessionCaller } from '../core/caller.ts';
+import type { OfferedTool } from '../protocol/answers/method-answers.ts';
 import type { MethodParams } from '../protocol/methods.ts';
 import type { Services } from '../service/services.ts';
 
@@ -13,9 +14,7 @@ export type InvokeTool = (call: {
 }) => Promise<unknown>;
 
 /** The tools that the session's tool policy offers it, with their schemas. */
-export type ListTools = (
-  caller: SessionCaller,
-) => Promise<{ name: string; description: string; parameters: Record<string, unknown> }[]>;
+export type ListTools = (caller: SessionCaller) => Promise<OfferedTool[]>;
 
 /** Resolves the session that the call acts as, then calls the tool (A1). */
 export async function invokeAs(

@@ -15,6 +15,8 @@ export interface GatewayLimits {
   maxConnections: number;
   /** unanswered requests of one connection */
   maxInFlight: number;
+  /** sessions whose messages one connection follows */
+  maxFeeds: number;
   handshakeTimeoutMs: number;
   tickIntervalMs: number;
 }
@@ -27,6 +29,7 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   httpBodyBytes: 2 * 1024 * 1024,
   maxConnections: 1000,
   maxInFlight: 1000,
+  maxFeeds: 100,
   handshakeTimeoutMs: 15_000,
   tickIntervalMs: 15_000,
 };

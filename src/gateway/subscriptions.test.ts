@@ -107,6 +107,8 @@ test('[GW12] who connects in the middle gets the whole text so far first', async
   door.events.emit({ ...at, type: 'delta', delta: 'one ', text: 'one ', replace: false });
   const late = await door.connect();
   door.events.emit({ ...at, type: 'delta', delta: 'two', text: 'one two', replace: false });
+  // what is held back goes before what follows it
+  door.events.emit({ ...at, type: 'tool', phase: 'start', toolCallId: 'c', name: 'read' });
   assert.deepEqual((await seen(late, 'middle')).chat, [
     { seq: 1, state: 'delta', deltaText: 'one two' },
   ]);

@@ -15,6 +15,7 @@ import {
   encodeTool,
 } from './encode-events.ts';
 import type { AgentBody, ChatBody } from './encode-events.ts';
+import { createTextPacer } from './pace-text.ts';
 import { createRunText } from './run-text.ts';
 import type { RunText } from './run-text.ts';
 import type { RunViews } from './run-views.ts';
@@ -24,6 +25,8 @@ export interface Watcher {
   protocol: ProtocolVersion;
   caps: ReadonlySet<string>;
   views: RunViews;
+  /** wants `sessions.changed`, as everybody does who has not said otherwise */
+  hearsSessions: boolean;
   /** Contract: never throws and never waits; a slow reader is cut off inside. */
   sendEvent(event: 'agent' | 'chat' | 'sessions.changed', payloadJson: string): void;
 }
@@ -41,6 +44,7 @@ const MAX_STREAMS = 10_000;
 export function createSubscriptions(events: RunEvents, clock: Clock): Subscriptions {
   const watchers = new Set<Watcher>();
   const texts = new Map<string, RunText>();
+  const pacer = createTextPacer((piece) => tellText(piece, clock.now()));
   const unsubscribe = events.subscribe((event) => route(event));
 
   function route(event: RunEvent): void {
@@ -49,22 +53,19 @@ export function createSubscriptions(events: RunEvents, clock: Clock): Subscripti
       case 'started':
         return tellAgent(encodeStart(event, now), watchers);
       case 'delta':
-        return tellText(event, now);
+        return pacer.add(event);
       case 'tool':
+        pacer.flush(event.runId);
         return tellAgent(encodeTool(event, now), withCap(watchers, CLIENT_CAPS.toolEvents));
       case 'ended':
+        pacer.end(event.runId);
         tellEnd(event, now);
         texts.delete(event.runId);
         return;
       case 'chat_delivery':
         return tellChat(encodeChatDelivery(event, now), watchers);
-      case 'session_changed': {
-        const { sessionKey } = event;
-        const changed: PlainPayloads['sessions.changed'] = { sessionKey, ts: now };
-        const json = JSON.stringify(changed);
-        for (const watcher of watchers) watcher.sendEvent('sessions.changed', json);
-        return;
-      }
+      case 'session_changed':
+        return tellChanged({ sessionKey: event.sessionKey, ts: now }, watchers);
       default: // devices: device-events.ts tells others than those who watch runs
     }
   }
@@ -115,8 +116,20 @@ export function createSubscriptions(events: RunEvents, clock: Clock): Subscripti
   return {
     add: (watcher) => void watchers.add(watcher),
     remove: (watcher) => void watchers.delete(watcher),
-    close: unsubscribe,
+    close: () => {
+      unsubscribe();
+      pacer.close();
+    },
   };
+}
+
+function tellChanged(
+  changed: PlainPayloads['sessions.changed'],
+  watchers: Iterable<Watcher>,
+): void {
+  const json = JSON.stringify(changed);
+  for (const watcher of watchers)
+    if (watcher.hearsSessions) watcher.sendEvent('sessions.changed', json);
 }
 
 function wantsAgentText(watcher: Watcher, runId: string): boolean {

@@ -12,7 +12,7 @@ import type { RunEvents } from '../service/run-events.ts';
 import type { AdmitDevice, DeviceAdmission } from '../service/devices/device-views.ts';
 import { grantScopes } from '../protocol/scopes.ts';
 import type { AcceptMessage, Accepted } from '../service/messages/accepted-message.ts';
-import type { RunWaitAnswer } from '../service/runs/run-answers.ts';
+import type { RunWaitAnswer } from '../protocol/answers/run-answers.ts';
 import type { Services } from '../service/services.ts';
 import { must } from '../util/assert.ts';
 import { silentLogger } from '../util/logger.ts';
@@ -43,8 +43,7 @@ export class PlayedServices {
       this.#note('chat.history', query, {
         sessionKey: query.sessionKey,
         sessionId: 's1',
-        messages: [],
-        pending: [],
+        ...noMessages,
       }),
     openClientSession: async (request) =>
       this.#note('sessions.create', request, { key: 'k', sessionId: 's', created: true }),
@@ -54,6 +53,12 @@ export class PlayedServices {
       this.#note('sessions.reset', reset, { key: reset.key, sessionId: 's2', stopped: [] }),
     deleteSession: async (_caller, deletion) =>
       this.#note('sessions.delete', deletion, { key: deletion.key, deleted: true, archived: [] }),
+    startFeed: async (query) =>
+      this.#note('sessions.messages.subscribe', query, {
+        sessionKey: 'agent:main:main',
+        at: { sessionId: 's1', seq: 0, startedAt: 0 },
+      }),
+    readFeed: async ({ at }) => ({ messages: [], at, hasMore: false }),
     listWindows: async (query) =>
       this.#note('sessions.windows', query, {
         key: query.key,
@@ -197,7 +202,18 @@ export class PlayedServices {
 }
 
 const noneWaited: SessionsWaited = { status: 'ok', done: [], pending: [] };
-const noSessions = { ts: 1, count: 0, sessions: [], hasMore: false };
+const noSessions = { ts: 1, count: 0, sessions: [], limitApplied: 100, hasMore: false };
+const noMessages = {
+  messages: [],
+  pending: [],
+  limitApplied: 50,
+  truncated: false,
+  droppedMessages: 0,
+  contentTruncated: false,
+  contentRedacted: false,
+  bytes: 2,
+  hasMore: false,
+};
 
 async function notPlayed(): Promise<never> {
   throw new Error('a door calls this through the tools only');

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { SESSION_TOOL_ANSWERS } from '../protocol/tools/session-tool-answers.ts';
 import { SESSION_TOOL_NAMES } from '../protocol/tools/session-tools.ts';
 import type { SessionToolName } from '../protocol/tools/session-tools.ts';
-import type { OfferedTool } from './mcp-gateway.ts';
+import type { OfferedTool } from '../protocol/answers/method-answers.ts';
 
 interface Traits {
   title: string;

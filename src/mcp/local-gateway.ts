@@ -1,7 +1,8 @@
 /** The gateway as `/mcp` reaches it: in the same process. */
 import type { SessionCaller } from '../core/caller.ts';
 import type { Services } from '../service/services.ts';
-import type { McpGateway, OfferedTool } from './mcp-gateway.ts';
+import type { OfferedTool } from '../protocol/answers/method-answers.ts';
+import type { McpGateway } from './mcp-gateway.ts';
 
 export interface LocalGatewayParts {
   services: Pick<Services, 'openClientSession' | 'resolveCaller' | 'takeInboxNews'>;

@@ -1,5 +1,6 @@
 /** What the MCP door needs of a gateway, in the same process or behind a socket. */
 
+import type { OfferedTool } from '../protocol/answers/method-answers.ts';
 import type { SessionsInboxPage } from '../protocol/tools/inbox-answer.ts';
 
 /** Who connected, as it says itself. */
@@ -8,14 +9,6 @@ export interface ClientIdentity {
   name: string;
   /** the session it was told to act as: key, sessionId or `main` */
   sessionKey?: string | undefined;
-}
-
-/** A tool as a session is offered it. */
-export interface OfferedTool {
-  name: string;
-  description: string;
-  /** JSON Schema of the arguments */
-  parameters: Record<string, unknown>;
 }
 
 /** Contract: rejects with a `GatewayError`; what a tool refuses is an answer. */

@@ -7,7 +7,8 @@ import { isClientKey } from '../core/keys.ts';
 import { INBOX_TOOL } from '../core/tool-names.ts';
 import { ERROR_CODES, toGatewayError } from '../protocol/errors.ts';
 import type { SessionsInboxAnswer } from '../protocol/tools/inbox-answer.ts';
-import type { McpGateway, OfferedTool } from './mcp-gateway.ts';
+import type { OfferedTool } from '../protocol/answers/method-answers.ts';
+import type { McpGateway } from './mcp-gateway.ts';
 
 /** Calls that were not answered are made again for so long, ms; a gateway restarts within it. */
 const PATIENCE_MS = 30_000;

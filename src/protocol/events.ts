@@ -1,4 +1,5 @@
 /** What the gateway sends unasked (SPEC B10.5). Events are live only; nobody may rely on one that a row does not also say. */
+import type { Message } from './message.ts';
 import type { RunOutcome } from './words.ts';
 
 export const EVENT_NAMES = [
@@ -6,6 +7,7 @@ export const EVENT_NAMES = [
   'agent',
   'chat',
   'sessions.changed',
+  'session.message',
   'tick',
   'shutdown',
   'device.pair.requested',
@@ -13,12 +15,28 @@ export const EVENT_NAMES = [
 ] as const;
 export type EventName = (typeof EVENT_NAMES)[number];
 
+/** A place in the transcripts of a session: after this message of this transcript. */
+export interface MessagePosition {
+  sessionId: string;
+  /** grows within a transcript, and begins anew after a reset */
+  seq: number;
+}
+
 /** Payloads of the events that are about the connection or a session, not about a run. `ts` is epoch ms. */
 export interface PlainPayloads {
   'connect.challenge': { nonce: string; ts: number };
   tick: { ts: number };
   shutdown: { reason: string };
   'sessions.changed': { sessionKey: string; ts: number };
+  /** to who asked for it with `sessions.messages.subscribe`, once per message of the transcript, in order */
+  'session.message': MessagePosition & {
+    sessionKey: string;
+    /** as stored; beyond 1 MiB with long texts cut and image data left out */
+    message: Message;
+    contentTruncated?: true;
+    /** when it was committed */
+    ts: number;
+  };
   /** to connections with `operator.pairing` */
   'device.pair.requested': {
     requestId: string;
@@ -36,6 +54,12 @@ export interface PlainPayloads {
     decision: 'approved' | 'rejected';
     ts: number;
   };
+}
+
+/** What each event tells. */
+export interface EventPayloads extends PlainPayloads {
+  agent: AgentPayload;
+  chat: ChatPayload;
 }
 
 /** `seq` counts the events of one run and kind on one connection, from 1. */

@@ -83,6 +83,17 @@ export const sessionsWindowsParams = z.strictObject({
   cursor: atMost(CURSOR_MAX).exactOptional(),
 });
 
+export const messagesSubscribeParams = z.strictObject({
+  key,
+  afterSeq: z
+    .union([
+      z.int().min(0),
+      z.strictObject({ sessionId: z.string().max(NAME_MAX), seq: z.int().min(0) }),
+    ])
+    .exactOptional(),
+});
+export const messagesUnsubscribeParams = z.strictObject({ key });
+
 export const chatSendParams = z.strictObject({
   sessionKey: key,
   message: words,

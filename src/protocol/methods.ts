@@ -28,6 +28,18 @@ export const METHODS = {
     params: params.sessionsWindowsParams,
     isWork: false,
   },
+  'sessions.subscribe': { scope: 'operator.read', params: params.noParams, isWork: false },
+  'sessions.unsubscribe': { scope: 'operator.read', params: params.noParams, isWork: false },
+  'sessions.messages.subscribe': {
+    scope: 'operator.read',
+    params: params.messagesSubscribeParams,
+    isWork: false,
+  },
+  'sessions.messages.unsubscribe': {
+    scope: 'operator.read',
+    params: params.messagesUnsubscribeParams,
+    isWork: false,
+  },
   'chat.send': { scope: 'operator.write', params: params.chatSendParams, isWork: true },
   'chat.history': { scope: 'operator.read', params: params.chatHistoryParams, isWork: false },
   agent: { scope: 'operator.write', params: params.agentParams, isWork: true },
@@ -70,6 +82,9 @@ export type MethodName = keyof typeof METHODS;
 /** The checked parameters of each method. */
 export type MethodParams = { [Name in MethodName]: z.output<(typeof METHODS)[Name]['params']> };
 
+/** The same as a caller gives them: what has a default may be left out. */
+export type MethodInput = { [Name in MethodName]: z.input<(typeof METHODS)[Name]['params']> };
+
 /** Names of every method a connected client may call. */
 export const METHOD_NAMES = Object.keys(METHODS) as MethodName[];
 
@@ -78,8 +93,6 @@ export const LATER_METHODS: readonly string[] = [
   'system-presence system-event wake poll models.list logs.tail',
   'sessions.preview sessions.resolve sessions.get',
   'sessions.compact sessions.abort sessions.steer sessions.send',
-  'sessions.subscribe sessions.unsubscribe',
-  'sessions.messages.subscribe sessions.messages.unsubscribe',
   'chat.inject tools.effective',
   'cron.list cron.status cron.add cron.update cron.remove cron.run cron.runs',
   'node.list node.describe node.rename node.invoke node.invoke.result node.event',

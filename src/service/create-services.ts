@@ -38,9 +38,11 @@ import {
   readStatus,
 } from './sessions/operator-views.ts';
 import { explainPolicy } from './policy/explain-policy.ts';
+import { readFeed, startFeed } from './sessions/follow-messages.ts';
 import { patchSession } from './sessions/patch-session.ts';
 import { readHistory } from './sessions/read-history.ts';
 import { searchAllSessions, searchSessions } from './sessions/search-sessions.ts';
+import { relayMessages } from './messages/relay-messages.ts';
 import { relayEvents } from './relay-events.ts';
 import { recover } from './recover.ts';
 import { resolveCaller } from './sessions/resolve-caller.ts';
@@ -88,6 +90,7 @@ export function createServices(context: RunContext): ServiceHost {
   const jobs =
     store.shared?.createJobRunner(handlers) ?? createJobRunner({ store, clock, logger, handlers });
   const stopRelay = relayEvents(context);
+  const stopMessages = relayMessages(context);
   const stopDevices = relayDevices(context);
   store.shared?.onLost(async () => {
     for (const run of activeRuns.all()) run.abort('drain');
@@ -123,6 +126,7 @@ export function createServices(context: RunContext): ServiceHost {
       await jobsEnded;
       watch.stop();
       stopRelay();
+      stopMessages();
       stopDevices();
       endStopWatch();
     },
@@ -178,6 +182,8 @@ function toServices(host: RunServices): Services {
     listAllSessions: (query) => listAllSessions(host, query),
     searchAllSessions: (query) => searchAllSessions(host, query),
     readChatHistory: (query) => readChatHistory(host, query),
+    startFeed: (query) => startFeed(host, query),
+    readFeed: (start) => readFeed(host, start),
     resetSession: (caller, reset) => resetSession(host, caller, reset),
     deleteSession: (caller, deletion) => deleteSession(host, caller, deletion),
     listWindows: (query) => listWindows(host, query),

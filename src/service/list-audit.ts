@@ -1,4 +1,5 @@
 /** `audit.list`: who changed what by hand, for the operator. */
+import type { AuditView, AuditPage } from '../protocol/answers/audit-answers.ts';
 import type { Config } from '../protocol/options/config.ts';
 import { parseStoredObject } from '../core/stored-message.ts';
 import type { AuditRow } from '../store/audit-repository.ts';
@@ -23,27 +24,6 @@ export interface AuditQuery {
   actor?: string;
   limit?: number;
   cursor?: string;
-}
-
-/** One change as the operator sees it. */
-export interface AuditView {
-  id: string;
-  at: number;
-  actor: string;
-  action: string;
-  subjectKind: string;
-  subjectId: string;
-  sessionKey?: string;
-  /** states and numbers */
-  detail?: Record<string, unknown>;
-}
-
-export interface AuditPage {
-  lines: AuditView[];
-  count: number;
-  limitApplied: number;
-  hasMore: boolean;
-  nextCursor?: string;
 }
 
 /** Returns a page, the newest first. A session that neither is there nor ever was rejects `not_found`. */

@@ -4,7 +4,7 @@
  */
 import type { AssistantMessage } from '../protocol/message.ts';
 import type { RunOutcome } from '../protocol/words.ts';
-import type { PairingView } from './devices/device-views.ts';
+import type { PairingView } from '../protocol/answers/device-answers.ts';
 
 interface OfRun {
   runId: string;
@@ -42,6 +42,8 @@ export type RunEvent =
   /** a webchat part whose row is committed: the offer of the outbox (A7) */
   | (OfRun & { type: 'chat_delivery'; deliveryId: string; text: string })
   | { type: 'session_changed'; sessionKey: string }
+  /** to a transcript of this session; without a key: to those of any, look at the rows */
+  | { type: 'messages_appended'; sessionKey?: string }
   /** a device asks to be let in */
   | { type: 'pairing_requested'; pairing: PairingView }
   | {

@@ -6,8 +6,18 @@
  * Operator use cases reject with a `GatewayError` instead.
  */
 import type { OperatorCaller, SessionCaller } from '../core/caller.ts';
-import type { Message } from '../protocol/message.ts';
 import type { SessionsInboxAnswer, SessionsInboxPage } from '../protocol/tools/inbox-answer.ts';
+import type {
+  AgentsConfigured,
+  ChatHistory,
+  ClientSessionOpened,
+  OperatorSessionsPage,
+  SessionDeleted,
+  SessionPatched,
+  SessionReset,
+  WindowsPage,
+} from '../protocol/answers/session-answers.ts';
+import type { MessagePosition } from '../protocol/events.ts';
 import type {
   AgentsListAnswer,
   SessionsHistoryAnswer,
@@ -29,34 +39,30 @@ import type {
   SessionsWaited,
 } from '../protocol/tools/session-tools.ts';
 import type { QueueDrop, QueueMode, SendPolicyAction, ThinkingLevel } from '../protocol/words.ts';
-import type { DeskAnswer } from './delivery/desk.ts';
-import type { DeliveriesPage, DeliveriesQuery } from './delivery/list-deliveries.ts';
-import type { SendDirect, SentDirect } from './delivery/send-direct.ts';
-import type {
-  AdmitDevice,
-  DeviceAdmission,
-  DeviceView,
-  PairingView,
-} from './devices/device-views.ts';
-import type {
-  ExchangeQuery,
-  ExchangeView,
-  ExchangesPage,
-  ExchangesQuery,
-} from './exchange/exchange-answers.ts';
-import type { OpenClientSession, OpenedClientSession } from './inbox/open-client-session.ts';
-import type { AuditPage, AuditQuery } from './list-audit.ts';
+import type { DeskAnswer } from '../protocol/answers/delivery-answers.ts';
+import type { DeliveriesQuery } from './delivery/list-deliveries.ts';
+import type { DeliveriesPage } from '../protocol/answers/delivery-answers.ts';
+import type { SendDirect } from './delivery/send-direct.ts';
+import type { SentDirect } from '../protocol/answers/delivery-answers.ts';
+import type { AdmitDevice, DeviceAdmission } from './devices/device-views.ts';
+import type { DeviceView, PairingView } from '../protocol/answers/device-answers.ts';
+import type { ExchangeQuery, ExchangesQuery } from './exchange/exchange-answers.ts';
+import type { ExchangeView, ExchangesPage } from '../protocol/answers/exchange-answers.ts';
+import type { AuditQuery } from './list-audit.ts';
+import type { AuditPage } from '../protocol/answers/audit-answers.ts';
+import type { OpenClientSession } from './inbox/open-client-session.ts';
 import type { AcceptMessage, Accepted } from './messages/accepted-message.ts';
+import type { RunsQuery, StopByOperator, WaitForRuns } from './runs/run-answers.ts';
 import type {
   RunView,
   RunWaitAnswer,
   RunsPage,
-  RunsQuery,
-  StopByOperator,
-  WaitForRuns,
-} from './runs/run-answers.ts';
+  RunsStopped,
+} from '../protocol/answers/run-answers.ts';
 import type { ExplainPolicy, PolicyExplanation } from './policy/policy-answers.ts';
-import type { UsageAnswer, UsageQuery } from './usage/usage-answers.ts';
+import type { FeedPage, FeedStart } from './sessions/follow-messages.ts';
+import type { UsageQuery } from './usage/usage-answers.ts';
+import type { UsageAnswer } from '../protocol/answers/usage-answers.ts';
 
 export interface PatchSession {
   key: string;
@@ -113,10 +119,7 @@ export interface Services {
   /** The same for several runs. More than 100, or none, reject `invalid_request`. */
   waitForRuns(wait: WaitForRuns): Promise<SessionsWaited>;
   /** Stops a run and everything below it; resolves once that is committed. Unknown names reject `not_found`. */
-  stopRuns(
-    caller: OperatorCaller,
-    stop: StopByOperator,
-  ): Promise<{ status: 'ok'; stopped: string[]; runIds: string[] }>;
+  stopRuns(caller: OperatorCaller, stop: StopByOperator): Promise<RunsStopped>;
   /** Unknown ids reject `not_found`. */
   getRun(runId: string): Promise<RunView>;
   /** The newest first. */
@@ -144,56 +147,33 @@ export interface Services {
   dropDelivery(caller: OperatorCaller, deliveryId: string): Promise<DeskAnswer>;
   /** What was changed by hand, the newest first. */
   listAudit(query: AuditQuery): Promise<AuditPage>;
-  listAllSessions(query: OperatorListQuery): Promise<{
-    ts: number;
-    count: number;
-    sessions: Record<string, unknown>[];
-    hasMore: boolean;
-    nextCursor?: string;
-  }>;
+  listAllSessions(query: OperatorListQuery): Promise<OperatorSessionsPage>;
   /** Messages of every session that is not deleted. A query that cannot be looked for rejects `invalid_request`. */
   searchAllSessions(query: SessionsSearchArgs): Promise<SessionsSearchPage>;
-  readChatHistory(query: { sessionKey: string; limit?: number; maxChars?: number }): Promise<{
+  readChatHistory(query: {
     sessionKey: string;
-    sessionId: string;
-    messages: Message[];
-    pending: Record<string, unknown>[];
-    thinkingLevel?: string;
-    [flag: string]: unknown;
-  }>;
+    limit?: number;
+    maxChars?: number;
+  }): Promise<ChatHistory>;
+  /** The place from which a reader follows the messages of a session; rejects one that is not there. */
+  startFeed(query: { key: string; afterSeq?: number | MessagePosition }): Promise<FeedStart>;
+  /** What follows that place, a bounded part at a time; whoever reads goes on from its `at`. */
+  readFeed(start: FeedStart): Promise<FeedPage>;
   /** Gives the session a new transcript; `stopped` are the runs that end by it. */
-  resetSession(
-    caller: OperatorCaller,
-    reset: { key: string },
-  ): Promise<{ key: string; sessionId: string; previousSessionId?: string; stopped: string[] }>;
+  resetSession(caller: OperatorCaller, reset: { key: string }): Promise<SessionReset>;
   /** Hides the session from every tool; `archived` are the transcripts that the operator can still read. */
   deleteSession(
     caller: OperatorCaller,
     deletion: { key: string; deleteTranscript?: boolean },
-  ): Promise<{ key: string; deleted: boolean; archived: string[] }>;
+  ): Promise<SessionDeleted>;
   /** Every transcript that a key has had, the newest first. */
-  listWindows(query: { key: string; limit?: number; cursor?: string }): Promise<{
-    key: string;
-    windows: Record<string, unknown>[];
-    count: number;
-    limitApplied: number;
-    hasMore: boolean;
-    nextCursor?: string;
-  }>;
+  listWindows(query: { key: string; limit?: number; cursor?: string }): Promise<WindowsPage>;
   /** Makes the session of a client without a runtime of ours, or finds it. */
-  openClientSession(request: OpenClientSession): Promise<OpenedClientSession>;
-  patchSession(
-    caller: OperatorCaller,
-    patch: PatchSession,
-  ): Promise<{ key: string; entry: Record<string, unknown> }>;
+  openClientSession(request: OpenClientSession): Promise<ClientSessionOpened>;
+  patchSession(caller: OperatorCaller, patch: PatchSession): Promise<SessionPatched>;
   /** Whether a session may do something, and by which rule. Changes nothing. */
   explainPolicy(query: ExplainPolicy): Promise<PolicyExplanation>;
-  listConfiguredAgents(): Promise<{
-    defaultId: string;
-    mainKey: string;
-    scope: string;
-    agents: { id: string; name?: string }[];
-  }>;
+  listConfiguredAgents(): Promise<AgentsConfigured>;
   /** Decides whether a device that has proved its key is let in. */
   admitDevice(request: AdmitDevice): Promise<DeviceAdmission>;
   listPairings(): Promise<PairingView[]>;

@@ -166,6 +166,14 @@ export interface WindowReads {
     cursor: WindowCursor | undefined;
     limit: number;
   }): Promise<WindowRow[]>;
+  /**
+   * The first window of a key strictly after `cursor` that has entries and is not being purged; the
+   * first of all without a cursor. Windows of a key start one after another, never at one time.
+   */
+  following(query: {
+    sessionKey: string;
+    cursor: WindowCursor | undefined;
+  }): Promise<WindowRow | undefined>;
   /** Windows that are not deleted and ended at `at` or before, the oldest first. */
   endedBefore(page: DuePage): Promise<WindowRow[]>;
   /** Windows deleted at `at` or before that are not being purged, the oldest first. */

@@ -56,6 +56,8 @@ export type StoreSignal =
   | { type: 'stop'; runId: string }
   | { type: 'job' }
   | { type: 'session'; sessionKey: string }
+  /** messages were appended to a transcript of the session */
+  | { type: 'messages'; sessionKey: string }
   /** a part of the outbox was handed over */
   | { type: 'delivery'; deliveryId: string }
   /** a device was approved, changed or revoked */

@@ -34,6 +34,12 @@ export interface EntryReads {
   }): Promise<{ seq: number; bytes: number }[]>;
   /** Entries of every type after `afterSeq`, in order, at most `limit`. One index search. */
   page(query: { sessionId: string; afterSeq: number; limit: number }): Promise<EntryRow[]>;
+  /** Place and size in bytes of what `page` would return; their content is not read. */
+  pageSizes(query: {
+    sessionId: string;
+    afterSeq: number;
+    limit: number;
+  }): Promise<{ seq: number; bytes: number }[]>;
   /** All entries of a window in order, from the newest `compaction` on when there is one. */
   context(sessionId: string): Promise<EntryRow[]>;
   /** Entries that this run appended, in order. */

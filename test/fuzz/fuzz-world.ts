@@ -93,6 +93,8 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
         signal: AbortSignal.abort(),
         respond: () => {},
         markStarted: () => {},
+        tellSessions: () => {},
+        feeds: { open: () => {}, stop: () => false },
       },
     );
   for (const sessionKey of [

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import type { AgentFinal } from '../../client/gateway-client.ts';
+import type { AgentFinal } from '../../protocol/answers/run-answers.ts';
 import type { CliIo } from '../cli-io.ts';
 import { addClientOptions, withGateway } from '../client-options.ts';
 import type { ClientFlags } from '../client-options.ts';

@@ -8,7 +8,6 @@ import type { CliIo } from '../cli-io.ts';
 import { addClientOptions, withGateway } from '../client-options.ts';
 import type { ClientFlags } from '../client-options.ts';
 import { EXIT } from '../exit-codes.ts';
-import { asText } from '../output/json-value.ts';
 import { printable } from '../output/printable.ts';
 
 interface CheckFlags {
@@ -49,17 +48,13 @@ export function defineConfig(command: Command, io: CliIo): void {
 }
 
 async function reloadConfig(flags: ClientFlags, io: CliIo): Promise<void> {
-  const report = await withGateway({ flags, io }, (client) => client.request('config.reload'));
+  const report = await withGateway({ flags, io }, (client) => client.call('config.reload'));
   if (flags.json === true) return io.out(JSON.stringify(report, null, 2));
-  const applied = pathsOf(report['applied']);
-  const needsRestart = pathsOf(report['needsRestart']);
+  const applied = report.applied.map(printable);
+  const needsRestart = report.needsRestart.map(printable);
   for (const path of applied) io.out(`applied        ${path}`);
   for (const path of needsRestart) io.out(`needs restart  ${path}`);
   if (applied.length + needsRestart.length === 0) io.note('nothing has changed');
-}
-
-function pathsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.map((path) => printable(asText(path))) : [];
 }
 
 function check(flags: CheckFlags, io: CliIo): void {

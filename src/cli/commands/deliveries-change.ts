@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { CliIo } from '../cli-io.ts';
 import { addClientOptions, withGateway } from '../client-options.ts';
 import type { ClientFlags } from '../client-options.ts';
-import { asText } from '../output/json-value.ts';
 import { printable } from '../output/printable.ts';
 
 export function defineDeliveriesRetry(command: Command, io: CliIo): void {
@@ -35,12 +34,9 @@ async function change(
   method: 'deliveries.retry' | 'deliveries.drop',
   { deliveryId, flags, io }: { deliveryId: string; flags: ClientFlags; io: CliIo },
 ): Promise<void> {
-  const answer = await withGateway({ flags, io }, (client) =>
-    client.request(method, { deliveryId }),
-  );
+  const answer = await withGateway({ flags, io }, (client) => client.call(method, { deliveryId }));
   if (flags.json === true) return io.out(JSON.stringify(answer, null, 2));
   const { deliveryIds, state, note } = answer;
-  for (const id of Array.isArray(deliveryIds) ? deliveryIds : [])
-    io.out(`${asText(state)}: ${printable(asText(id))}`);
-  if (note !== undefined) io.note(printable(asText(note)));
+  for (const id of deliveryIds) io.out(`${state}: ${printable(id)}`);
+  if (note !== undefined) io.note(printable(note));
 }

@@ -18,8 +18,8 @@ export function defineDevicesList(command: Command, io: CliIo): void {
 
 async function listDevices(flags: ClientFlags, io: CliIo): Promise<void> {
   const { pending, devices } = await withGateway({ flags, io }, async (client) => ({
-    pending: (await client.request('device.pair.list'))['pending'],
-    devices: (await client.request('device.list'))['devices'],
+    pending: (await client.call('device.pair.list')).pending,
+    devices: (await client.call('device.list')).devices,
   }));
   if (flags.json === true) return io.out(JSON.stringify({ pending, devices }, null, 2));
   const [asking, known] = [rowsOf(pending), rowsOf(devices)];

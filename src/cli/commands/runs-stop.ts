@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { GatewayClient } from '../../client/gateway-client.ts';
+import type { RunsStopped } from '../../protocol/answers/run-answers.ts';
 import type { CliIo } from '../cli-io.ts';
 import { addClientOptions, withGateway } from '../client-options.ts';
 import type { ClientFlags } from '../client-options.ts';
-import { asText } from '../output/json-value.ts';
 import { printable } from '../output/printable.ts';
 
 /** A runId and a sessionId look alike: a uuid, here with what turns of the gateway add to it. */
@@ -24,17 +24,17 @@ export function defineRunsStop(command: Command, io: CliIo): void {
 async function stop(name: string, { flags, io }: { flags: ClientFlags; io: CliIo }): Promise<void> {
   const answer = await withGateway({ flags, io }, (client) => stopNamed(client, name));
   if (flags.json === true) return io.out(JSON.stringify(answer, null, 2));
-  const stopped = Array.isArray(answer['stopped']) ? answer['stopped'] : [];
+  const { stopped } = answer;
   if (stopped.length === 0) io.note('nothing was running');
-  for (const key of stopped) io.out(`stopped: ${printable(asText(key))}`);
+  for (const key of stopped) io.out(`stopped: ${printable(key)}`);
 }
 
-async function stopNamed(client: GatewayClient, name: string): Promise<Record<string, unknown>> {
-  if (!MAY_BE_RUN.test(name)) return client.request('runs.stop', { sessionKey: name });
+async function stopNamed(client: GatewayClient, name: string): Promise<RunsStopped> {
+  if (!MAY_BE_RUN.test(name)) return client.call('runs.stop', { sessionKey: name });
   try {
-    return await client.request('runs.stop', { runId: name });
+    return await client.call('runs.stop', { runId: name });
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'not_found') throw error;
-    return client.request('runs.stop', { sessionKey: name });
+    return client.call('runs.stop', { sessionKey: name });
   }
 }

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { CliIo } from '../cli-io.ts';
+import type { SessionsWaited } from '../../protocol/tools/session-tools.ts';
 import { addClientOptions, withGateway } from '../client-options.ts';
 import type { ClientFlags } from '../client-options.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { asText, isRecord } from '../output/json-value.ts';
 import { printable } from '../output/printable.ts';
 import { collect, parseDuration } from '../parse-argument.ts';
 
@@ -43,30 +43,23 @@ async function waitForRuns(
   const params = {
     runIds,
     sessionKeys: flags.session ?? [],
-    mode: flags.any === true ? 'any' : 'all',
+    mode: flags.any === true ? ('any' as const) : ('all' as const),
     timeoutMs: flags.timeout * 1000,
   };
-  const answer = await withGateway({ flags, io }, (client) => client.request('runs.wait', params));
+  const answer = await withGateway({ flags, io }, (client) => client.call('runs.wait', params));
   io.exitCode = exitCodeOf(answer);
   if (flags.json === true) return io.out(JSON.stringify(answer, null, 2));
-  for (const run of rowsOf(answer, 'done')) {
-    io.out(`${asText(run['runId'])} ${asText(run['outcome'])} ${asText(run['sessionKey'])}`);
-    const text = asText(run['reply'] ?? run['error']);
+  for (const { runId, outcome, sessionKey, reply, error } of answer.done) {
+    io.out(`${runId} ${outcome} ${sessionKey}`);
+    const text = reply ?? error ?? '';
     if (text !== '') io.out(`  ${printable(text).replaceAll('\n', '\n  ')}`);
   }
-  for (const run of rowsOf(answer, 'pending')) {
-    const { runId, messageState, sessionKey } = run;
-    io.note(`${asText(runId)} is still ${asText(messageState)} in ${asText(sessionKey)}`);
-  }
+  for (const { runId, messageState, sessionKey } of answer.pending)
+    io.note(`${runId} is still ${messageState} in ${sessionKey}`);
 }
 
 /** A run that ended badly is a failure, one that goes on a part. */
-function exitCodeOf(answer: Record<string, unknown>): ExitCode {
-  if (rowsOf(answer, 'done').some((run) => run['outcome'] !== 'ok')) return EXIT.failure;
-  return answer['status'] === 'ok' ? EXIT.ok : EXIT.partial;
-}
-
-function rowsOf(answer: Record<string, unknown>, name: 'done' | 'pending') {
-  const rows = answer[name];
-  return Array.isArray(rows) ? rows.filter(isRecord) : [];
+function exitCodeOf({ status, done }: SessionsWaited): ExitCode {
+  if (done.some(({ outcome }) => outcome !== 'ok')) return EXIT.failure;
+  return status === 'ok' ? EXIT.ok : EXIT.partial;
 }

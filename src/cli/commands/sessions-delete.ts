@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { CliIo } from '../cli-io.ts';
 import { addClientOptions, withGateway } from '../client-options.ts';
 import type { ClientFlags } from '../client-options.ts';
-import { asText } from '../output/json-value.ts';
 import { printable } from '../output/printable.ts';
 
 type DeleteFlags = ClientFlags & { purge?: true };
@@ -25,13 +24,12 @@ async function deleteSession(
   key: string,
   { flags, io }: { flags: DeleteFlags; io: CliIo },
 ): Promise<void> {
-  const deletion = { key, ...(flags.purge === true && { deleteTranscript: true }) };
+  const deletion = { key, ...(flags.purge === true ? { deleteTranscript: true } : {}) };
   const answer = await withGateway({ flags, io }, (client) =>
-    client.request('sessions.delete', deletion),
+    client.call('sessions.delete', deletion),
   );
   if (flags.json === true) return io.out(JSON.stringify(answer, null, 2));
-  const word = answer['deleted'] === true ? 'deleted' : 'was deleted already';
-  io.out(`${word}: ${printable(asText(answer['key']))}`);
-  const archived = Array.isArray(answer['archived']) ? answer['archived'] : [];
-  for (const sessionId of archived) io.out(`still readable: ${printable(asText(sessionId))}`);
+  const word = answer.deleted ? 'deleted' : 'was deleted already';
+  io.out(`${word}: ${printable(answer.key)}`);
+  for (const sessionId of answer.archived) io.out(`still readable: ${printable(sessionId)}`);
 }

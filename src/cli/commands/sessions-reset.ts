@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { CliIo } from '../cli-io.ts';
 import { addClientOptions, withGateway } from '../client-options.ts';
 import type { ClientFlags } from '../client-options.ts';
-import { asText } from '../output/json-value.ts';
 import { printable } from '../output/printable.ts';
 
 export function defineSessionsReset(command: Command, io: CliIo): void {
@@ -18,10 +17,10 @@ export function defineSessionsReset(command: Command, io: CliIo): void {
 
 async function reset(key: string, { flags, io }: { flags: ClientFlags; io: CliIo }): Promise<void> {
   const answer = await withGateway({ flags, io }, (client) =>
-    client.request('sessions.reset', { key }),
+    client.call('sessions.reset', { key }),
   );
   if (flags.json === true) return io.out(JSON.stringify(answer, null, 2));
-  const { previousSessionId } = answer;
-  io.out(`sessionId  ${printable(asText(answer['sessionId']))}`);
-  if (previousSessionId !== undefined) io.out(`before     ${printable(asText(previousSessionId))}`);
+  const { sessionId, previousSessionId } = answer;
+  io.out(`sessionId  ${printable(sessionId)}`);
+  if (previousSessionId !== undefined) io.out(`before     ${printable(previousSessionId)}`);
 }

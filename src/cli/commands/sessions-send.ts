@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { waitForRun } from '../../client/wait-for-run.ts';
-import type { RunWait } from '../../client/wait-for-run.ts';
 import type { CliIo } from '../cli-io.ts';
 import { addClientOptions, connectOptions, withGateway } from '../client-options.ts';
 import type { ClientFlags } from '../client-options.ts';
@@ -14,11 +13,6 @@ interface SendFlags extends ClientFlags {
   as?: string;
   timeout: number;
   idempotencyKey?: string;
-}
-
-interface Accepted {
-  runId: string;
-  sessionKey: string;
 }
 
 const DEFAULT_TIMEOUT_SECONDS = 30;
@@ -71,7 +65,7 @@ async function sendAsOperator(
 ): Promise<unknown> {
   const timeoutMs = flags.timeout * 1000;
   return withGateway({ flags, io }, async (client) => {
-    const { runId, sessionKey } = await client.request<Accepted>('agent', {
+    const { runId, sessionKey } = await client.call('agent', {
       sessionKey: key,
       message,
       deliver: false,
@@ -79,14 +73,12 @@ async function sendAsOperator(
     });
     if (timeoutMs === 0) return { runId, status: 'accepted', sessionKey };
     const waitUntil = performance.now() + timeoutMs;
-    const ended = await client
-      .request<RunWait>('agent.wait', { runId, timeoutMs })
-      .catch((error: unknown) => {
-        if (client.isOpen) throw error;
-        // The gateway went away or restarts; the wait is kept there, so it is asked again.
-        const leftMs = Math.max(0, waitUntil - performance.now());
-        return waitForRun(connectOptions(flags, io), { runId, timeoutMs: leftMs });
-      });
+    const ended = await client.call('agent.wait', { runId, timeoutMs }).catch((error: unknown) => {
+      if (client.isOpen) throw error;
+      // The gateway went away or restarts; the wait is kept there, so it is asked again.
+      const leftMs = Math.max(0, waitUntil - performance.now());
+      return waitForRun(connectOptions(flags, io), { runId, timeoutMs: leftMs });
+    });
     const isSilent = ended.status === 'ok' && (ended.reply ?? '') === '';
     return givenArgs({ ...ended, ...(isSilent ? { reply: '', noReply: true } : {}) });
   });

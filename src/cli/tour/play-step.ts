@@ -19,7 +19,7 @@ export async function playStep(
   const script = `TOOL: ${tool} ${JSON.stringify(args)}\nSAY: ${answer}`;
   print.step(number, step.title);
   print.person(ask, script);
-  const { runId } = await client.request<{ runId: string }>('chat.send', {
+  const { runId } = await client.call('chat.send', {
     sessionKey: MAIN,
     message: `${ask}\n${script}`,
     idempotencyKey: randomUUID(),

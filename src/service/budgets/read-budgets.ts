@@ -5,7 +5,7 @@ import { usdOfNanos } from '../../core/money.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import type { BudgetView } from '../usage/usage-answers.ts';
+import type { BudgetView } from '../../protocol/answers/usage-answers.ts';
 import { readBudgetsOver } from './budgets-over.ts';
 
 /** Returns each of them with what is left, that of the root first. */

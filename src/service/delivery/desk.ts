@@ -1,4 +1,5 @@
 /** The desk: what an operator does about texts that are stuck on their way to a chat (A19). Each change is audited. */
+import type { DeskAnswer } from '../../protocol/answers/delivery-answers.ts';
 import { type OperatorCaller, operatorName } from '../../core/caller.ts';
 import { nextDelivery } from '../../core/delivery-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
@@ -13,18 +14,6 @@ import { traitsOf } from './hand-over.ts';
 import { mayBeShown } from './list-deliveries.ts';
 import { followRoute, heldBehind, holderOf } from './route.ts';
 import { briefly } from '../../util/briefly.ts';
-
-export interface DeskAnswer {
-  deliveryId: string;
-  /** the state before */
-  from: DeliveryState;
-  state: DeliveryState;
-  /** the part, and those of its text that it had held back */
-  deliveryIds: string[];
-  /** it is handed over again although it may be in the chat: the only way to show a text twice */
-  mayShowTwice?: boolean;
-  note?: string;
-}
 
 /** Queues a failed or unknown part again with fresh attempts, or has a waiting one tried now. */
 export function retryDelivery(

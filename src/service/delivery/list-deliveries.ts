@@ -1,4 +1,5 @@
 /** `deliveries.list`: what is stuck on its way to a chat, or all that one session or chat was to get. */
+import type { DeliveryView, DeliveriesPage } from '../../protocol/answers/delivery-answers.ts';
 import type { CursorPosition } from '../../core/session-cursor.ts';
 import type { DeliveryState } from '../../protocol/words.ts';
 import type { DeliveryPlace, DeliveryRow } from '../../store/delivery-repository.ts';
@@ -26,44 +27,6 @@ export interface DeliveriesQuery {
   routeKey?: string;
   limit?: number;
   cursor?: string;
-}
-
-/** A part of an outgoing text as the desk shows it. */
-export interface DeliveryView {
-  deliveryId: string;
-  state: DeliveryState;
-  reason?: string;
-  sessionKey?: string;
-  runId?: string;
-  channel: string;
-  to?: string;
-  accountId?: string;
-  threadId?: string;
-  /** names the chat in `deliveries.list` */
-  routeKey: string;
-  /** place in its text, from 0 */
-  part: number;
-  attempts: number;
-  /** how often it was handed to the channel, in all */
-  handovers: number;
-  /** nobody knows whether it is in the chat */
-  mayBeShown: boolean;
-  nextAttemptAt?: number;
-  messageId?: string;
-  sentAt?: number;
-  createdAt: number;
-  updatedAt: number;
-  /** the beginning of it */
-  text: string;
-  textLength: number;
-}
-
-export interface DeliveriesPage {
-  deliveries: DeliveryView[];
-  count: number;
-  limitApplied: number;
-  hasMore: boolean;
-  nextCursor?: string;
 }
 
 /** Returns a page, the newest first. An unknown session rejects `not_found`. */

@@ -1,4 +1,5 @@
 /** `send`: a text to a chat, outside of any run, through the same outbox (B10.4, A13). */
+import type { SentDirect } from '../../protocol/answers/delivery-answers.ts';
 import { chatKeyOf } from '../../core/chat-key.ts';
 import { type OperatorCaller, operatorName } from '../../core/caller.ts';
 import { routeOfParts } from '../../core/route-of-parts.ts';
@@ -7,7 +8,7 @@ import { visibleText } from '../../core/silence.ts';
 import { worstDelivery } from '../../core/worst-delivery.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import { GatewayError } from '../../protocol/errors.ts';
-import { CHAT_TYPES, type DeliveryState, type Route } from '../../protocol/words.ts';
+import { CHAT_TYPES, type Route } from '../../protocol/words.ts';
 import type { DeliveryRow } from '../../store/delivery-repository.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
@@ -27,15 +28,6 @@ export interface SendDirect {
   accountId?: string;
   threadId?: string;
   idempotencyKey: string;
-}
-
-export interface SentDirect {
-  channel: string;
-  /** of all parts together: the worst of them */
-  state: DeliveryState;
-  deliveryIds: string[];
-  /** the chat service's own name of the first part, once it is sent */
-  messageId?: string;
 }
 
 /** How long the answer waits for the chat. */

@@ -7,7 +7,7 @@ import type { PairingRow } from '../../store/device-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { audit } from '../audit.ts';
 import type { ServiceContext } from '../context.ts';
-import type { DeviceView, PairingView } from './device-views.ts';
+import type { DeviceView, PairingView } from '../../protocol/answers/device-answers.ts';
 import { makeRoom, MAX_PAIRINGS } from './admit-device.ts';
 import { scopesOf, toDeviceView, toPairingView } from './device-rows.ts';
 import { briefly } from '../../util/briefly.ts';

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { expandScopes } from '../../protocol/scopes.ts';
 import type { OperatorScope } from '../../protocol/scopes.ts';
 import type { DeviceRow, PairingRow } from '../../store/device-repository.ts';
-import type { DeviceView, PairingView } from './device-views.ts';
+import type { DeviceView, PairingView } from '../../protocol/answers/device-answers.ts';
 
 /** Returns a token that nobody can guess, and the hash that is stored of it. */
 export function newDeviceToken(): { token: string; tokenHash: string } {

@@ -1,5 +1,4 @@
 /** What the door and the use cases of devices say to each other. */
-import type { PlainPayloads } from '../../protocol/events.ts';
 import type { OperatorScope } from '../../protocol/scopes.ts';
 
 /** A device that has proved its key, and what it shows beside. */
@@ -18,17 +17,3 @@ export type DeviceAdmission =
   | { type: 'admitted'; scopes: OperatorScope[]; deviceToken?: string }
   | { type: 'pairing_required'; pairingId: string; why: 'not_paired' | 'revoked' }
   | { type: 'wrong_token' };
-
-export interface DeviceView {
-  deviceId: string;
-  name: string;
-  platform: string;
-  scopes: string[];
-  approvedBy: string;
-  approvedAt: number;
-  hasToken: boolean;
-  lastSeenAt?: number;
-  revokedAt?: number;
-}
-/** A request, as the event that tells of it says it. */
-export type PairingView = PlainPayloads['device.pair.requested'];

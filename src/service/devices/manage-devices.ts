@@ -5,7 +5,7 @@ import type { DeviceRow } from '../../store/device-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { audit } from '../audit.ts';
 import type { ServiceContext } from '../context.ts';
-import type { DeviceView } from './device-views.ts';
+import type { DeviceView } from '../../protocol/answers/device-answers.ts';
 import { MAX_DEVICES } from './admit-device.ts';
 import { refuseBeyondCaller } from './decide-pairings.ts';
 import { newDeviceToken, scopesOf, toDeviceView } from './device-rows.ts';

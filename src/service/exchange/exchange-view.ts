@@ -12,7 +12,7 @@ import type {
   ExchangeSummary,
   ExchangeTurnView,
   ExchangeView,
-} from './exchange-answers.ts';
+} from '../../protocol/answers/exchange-answers.ts';
 
 /** Characters of one text in an answer; `textCut` says when there is more, and chat.history has it. */
 const MAX_SHOWN_TEXT = 4_000;

@@ -5,12 +5,8 @@ import type { ExchangeCursor } from '../../store/follow-up-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import { openPageCursor, pageCursor } from '../page-cursor.ts';
-import type {
-  ExchangeQuery,
-  ExchangesPage,
-  ExchangesQuery,
-  ExchangeView,
-} from './exchange-answers.ts';
+import type { ExchangeQuery, ExchangesQuery } from './exchange-answers.ts';
+import type { ExchangesPage, ExchangeView } from '../../protocol/answers/exchange-answers.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
 import { toSummary, toView } from './exchange-view.ts';
 import { briefly } from '../../util/briefly.ts';

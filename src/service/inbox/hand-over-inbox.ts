@@ -79,8 +79,9 @@ async function appendNotes(
   for (const input of pending.slice(0, noteLimit)) {
     chars += input.text.length;
     if (notes.length > 0 && chars > MAX_NOTE_CHARS) break;
-    const { sessionId } = session;
-    const run = open ?? { runId: null, sessionId, rootRunId: input.rootRunId, hops: 1 };
+    const { key: sessionKey, sessionId } = session;
+    const { rootRunId } = input;
+    const run = open ?? { runId: null, sessionKey, sessionId, rootRunId, hops: 1 };
     await appendInput(tx, context, { input, run });
     await tx.inputs.markAppended(input.inputId, run.runId, tx.now);
     notes.push(input);

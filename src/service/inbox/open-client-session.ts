@@ -1,6 +1,7 @@
 /** `sessions.create`: the session of a client that has no runtime of ours, made once and found again. */
 import { clientKeyOf } from '../../core/keys.ts';
 import type { Config } from '../../protocol/options/config.ts';
+import type { ClientSessionOpened } from '../../protocol/answers/session-answers.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
@@ -19,18 +20,11 @@ export interface OpenClientSession {
   displayName?: string;
 }
 
-export interface OpenedClientSession {
-  key: string;
-  sessionId: string;
-  /** false = it was there */
-  created: boolean;
-}
-
 /** Makes or finds the session. Rejects a key under which no message could make one either (A4), and a closed one. */
 export async function openClientSession(
   context: ServiceContext,
   request: OpenClientSession,
-): Promise<OpenedClientSession> {
+): Promise<ClientSessionOpened> {
   const config = context.config();
   const opened = await context.store.write('open-session', async (tx) => {
     const place = await placeOf(tx, config, request);

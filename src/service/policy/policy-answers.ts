@@ -1,5 +1,6 @@
 /** What may be asked about who may do what, and what is told of it. */
 import type { GrantRule, RefusalRule } from '../../core/refusals.ts';
+import type { PolicyExplained } from '../../protocol/answers/policy-answers.ts';
 import type { PolicyVerb } from '../../protocol/words.ts';
 
 /** May session `as` do this? The session it is about is named as the tool of the verb names it. */
@@ -19,20 +20,7 @@ export interface ExplainPolicy {
   args?: Record<string, unknown>;
 }
 
-export interface PolicyExplanation {
-  allowed: boolean;
-  as: string;
-  verb: PolicyVerb;
-  /** the session tool of the verb */
-  tool?: string;
-  /** canonical key of the session that it is about */
-  to?: string;
+/** The answer, its rule one of the catalogue. */
+export interface PolicyExplanation extends PolicyExplained {
   rule: GrantRule | RefusalRule;
-  /** the rule in words */
-  says: string;
-  /** what decides it in the configuration, with the values in force; `null` = not set */
-  settings: { name: string; value: unknown }[];
-  /** what the session itself would be told */
-  status?: 'error' | 'forbidden';
-  error?: string;
 }

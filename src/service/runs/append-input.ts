@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { parseStoredObject } from '../../core/stored-message.ts';
 import type { Provenance, UserMessage } from '../../protocol/message.ts';
 import type { InputRow } from '../../store/input-repository.ts';
@@ -7,10 +6,11 @@ import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import type { ServiceContext } from '../context.ts';
+import { appendMessage } from '../messages/append-message.ts';
 import { unreadableReporter } from '../unreadable-rows.ts';
 
 /** Where a message is appended: the turn of a run, or a transcript that no run writes to any more. */
-export type InputPlace = Pick<RunRow, 'sessionId' | 'rootRunId' | 'hops'> & {
+export type InputPlace = Pick<RunRow, 'sessionKey' | 'sessionId' | 'rootRunId' | 'hops'> & {
   runId: string | null;
 };
 
@@ -21,7 +21,8 @@ export async function appendInput(
   { input, run }: { input: InputRow; run: InputPlace },
 ): Promise<UserMessage> {
   const sessionId = must(run.sessionId, `run ${run.runId} is not claimed`);
-  return appendTo(tx, context, { input, runId: run.runId, sessionId, hops: run.hops });
+  const { runId, sessionKey, hops } = run;
+  return appendTo(tx, context, { input, runId, sessionKey, sessionId, hops });
 }
 
 /**
@@ -35,8 +36,8 @@ export async function appendNote(
 ): Promise<void> {
   const lane = await tx.lanes.hold(session.key);
   if (lane !== undefined && (lane.owner !== null || lane.pending > 0)) return;
-  const { sessionId } = session;
-  await appendTo(tx, context, { input, runId: null, sessionId, hops: 1 });
+  const { key: sessionKey, sessionId } = session;
+  await appendTo(tx, context, { input, runId: null, sessionKey, sessionId, hops: 1 });
   await tx.inputs.markAppended(input.inputId, null, tx.now);
   tx.signal({ type: 'session', sessionKey: session.key });
 }
@@ -44,9 +45,15 @@ export async function appendNote(
 async function appendTo(
   tx: WriteTx,
   context: ServiceContext,
-  place: { input: InputRow; runId: string | null; sessionId: string; hops: number },
+  place: {
+    input: InputRow;
+    runId: string | null;
+    sessionKey: string;
+    sessionId: string;
+    hops: number;
+  },
 ): Promise<UserMessage> {
-  const { input, runId, sessionId } = place;
+  const { input, runId, sessionKey, sessionId } = place;
   const provenance = provenanceOf(context, place);
   const message: UserMessage = {
     role: 'user',
@@ -54,15 +61,7 @@ async function appendTo(
     timestamp: tx.now,
     ...(provenance === undefined ? {} : { provenance }),
   };
-  await tx.entries.append({
-    sessionId,
-    entryId: randomUUID(),
-    type: 'message',
-    role: 'user',
-    runId,
-    json: JSON.stringify(message),
-    createdAt: tx.now,
-  });
+  await appendMessage(tx, { sessionKey, sessionId, runId, message });
   return message;
 }
 

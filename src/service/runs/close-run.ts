@@ -2,7 +2,6 @@
  * Closing: the one transaction that gives a run its outcome. The final message, the counters, the
  * lane and every follow-up are one step; nothing that follows a run is a promise in memory.
  */
-import { randomUUID } from 'node:crypto';
 import { moveRun, stoppedText } from '../../core/run-state.ts';
 import { isReplySkip, visibleText } from '../../core/silence.ts';
 import type { AssistantMessage } from '../../protocol/message.ts';
@@ -19,6 +18,7 @@ import { followExchange } from '../exchange/follow-exchange.ts';
 import { restartArchiveClock } from '../archive/archive-clock.ts';
 import { followSpawn } from '../spawn/follow-spawn.ts';
 import { putOutgoing, routeOf, storedRoute } from '../delivery/outbox.ts';
+import { appendMessage } from '../messages/append-message.ts';
 import { endLostRun, partsOf } from './end-lost-run.ts';
 import { endMerged } from './merge-runs.ts';
 import { bookCalls, contextTokensAfter } from '../usage/book-calls.ts';
@@ -129,15 +129,8 @@ async function writeOutcome(
   // A stop that was answered holds, also when the run had come to its end by itself meanwhile.
   const state = moveRun(before, { type: 'end', outcome: end.state });
   if (message !== undefined) {
-    await tx.entries.append({
-      sessionId: claimed.run.sessionId ?? claimed.session.sessionId,
-      entryId: randomUUID(),
-      type: 'message',
-      role: 'assistant',
-      runId,
-      json: JSON.stringify(message),
-      createdAt: tx.now,
-    });
+    const sessionId = claimed.run.sessionId ?? claimed.session.sessionId;
+    await appendMessage(tx, { sessionKey, sessionId, runId, message });
   }
   // what a client's own model cost is the client's
   if (!isClients(before)) {

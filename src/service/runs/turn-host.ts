@@ -4,7 +4,6 @@
  * An assistant message is committed with its planned calls before any of them starts; each call is
  * committed as started before and as finished after; results enter the transcript in call order.
  */
-import { randomUUID } from 'node:crypto';
 import type { AgentTool, ToolOutcome } from '../../agent/runtime.ts';
 import type { BudgetHold } from '../../core/budget.ts';
 import { withoutAttachmentContents } from '../../core/redact-attachments.ts';
@@ -20,6 +19,7 @@ import type { WriteTx } from '../../store/store.ts';
 import type { ActiveRun } from './active-runs.ts';
 import type { ClaimedRun } from './claim-run.ts';
 import type { RunContext } from '../context.ts';
+import { appendMessage } from '../messages/append-message.ts';
 import type { AttemptCounter } from './attempt-counter.ts';
 import { mustHoldLease } from './lease.ts';
 import { steerInto } from './merge-runs.ts';
@@ -109,7 +109,7 @@ async function planToolCalls(
     await tx.lanes.lock(active.fence);
     const earlier = await tx.toolCalls.ofRun(runId);
     const position = earlier.reduce((max, call) => Math.max(max, call.position + 1), 0);
-    await appendMessage(tx, claimed, stored);
+    await append(tx, claimed, stored);
     const rows: ToolCallRow[] = [];
     for (const [callIndex, call] of toolCallsOf(message).entries()) {
       const row = {
@@ -254,7 +254,7 @@ async function appendResults(
     if (finished !== undefined && last !== undefined) {
       await tx.toolCalls.finish(finished, JSON.stringify(last), tx.now);
     }
-    for (const result of results) await appendMessage(tx, claimed, result);
+    for (const result of results) await append(tx, claimed, result);
     await tx.runs.update(active.runId, { attempts: 0 });
     await tx.sessions.update(claimed.run.sessionKey, { updatedAt: tx.now });
     const noticed = await warnOfLimit(tx, context, claimed.run);
@@ -271,20 +271,14 @@ async function appendResults(
   return steered.messages;
 }
 
-async function appendMessage(
+async function append(
   tx: WriteTx,
   { run, session }: ClaimedRun,
   message: AssistantMessage | ToolResultMessage,
 ): Promise<void> {
-  await tx.entries.append({
-    sessionId: run.sessionId ?? session.sessionId,
-    entryId: randomUUID(),
-    type: 'message',
-    role: message.role,
-    runId: run.runId,
-    json: JSON.stringify(message),
-    createdAt: tx.now,
-  });
+  const { runId, sessionKey } = run;
+  const sessionId = run.sessionId ?? session.sessionId;
+  await appendMessage(tx, { sessionKey, sessionId, runId, message });
 }
 
 function toResult(call: ToolCallRow, outcome: ToolOutcome, now: number): ToolResultMessage {

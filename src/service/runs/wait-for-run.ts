@@ -9,7 +9,7 @@ import type { ReadTx, Store } from '../../store/store.ts';
 import { type Clock, MAX_TIMER_MS } from '../../util/clock.ts';
 import { isNote } from './accept-run.ts';
 import type { RunWatch } from './run-watch.ts';
-import type { RunWaitAnswer } from './run-answers.ts';
+import type { RunWaitAnswer } from '../../protocol/answers/run-answers.ts';
 import { briefly } from '../../util/briefly.ts';
 import { wordsOfAnother } from '../sessions/words-of-another.ts';
 

@@ -86,7 +86,8 @@ function parseEntry(
   return [];
 }
 
-function countWithin(
+/** Returns how many of the first fit together, and their bytes; one is taken whatever its size. */
+export function countWithin(
   sizes: readonly { bytes: number }[],
   maxBytes: number,
 ): { count: number; bytes: number } {

@@ -6,7 +6,7 @@ import { createSessionWorld, type SessionWorld } from '../../../test/helpers/ses
 import { costNanosOf } from '../../core/money.ts';
 import type { ModelCallRow } from '../../store/usage-repository.ts';
 import { session } from '../../store/contract/samples.suite.ts';
-import type { UsageAnswer, UsageBy, UsageTotals } from './usage-answers.ts';
+import type { UsageAnswer, UsageBy, UsageTotals } from '../../protocol/answers/usage-answers.ts';
 import { readUsage } from './read-usage.ts';
 import { toTotals } from './usage-sums.ts';
 

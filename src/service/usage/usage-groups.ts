@@ -1,6 +1,6 @@
 import { addUsage, noUsage, type UsageSum } from '../../core/usage-sum.ts';
 import { must } from '../../util/assert.ts';
-import type { UsageGroup } from './usage-answers.ts';
+import type { UsageGroup } from '../../protocol/answers/usage-answers.ts';
 import { toTotals } from './usage-sums.ts';
 
 /** Sums by name, in the order of the names' code units. */

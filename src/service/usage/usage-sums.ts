@@ -2,7 +2,7 @@
 import { nanosOfUsd, usdOfNanos } from '../../core/money.ts';
 import type { UsageSum } from '../../core/usage-sum.ts';
 import type { RunRow } from '../../store/run-repository.ts';
-import type { UsageTotals } from './usage-answers.ts';
+import type { UsageTotals } from '../../protocol/answers/usage-answers.ts';
 
 /** Returns what is still known of a run whose calls were purged: its sums, as one call. */
 export function usageOfPurged(run: RunRow): UsageSum {

@@ -107,6 +107,16 @@ export function entriesContract(open: OpenHarness): void {
             return rows.map(({ seq }) => seq);
           });
         assert.deepEqual(await page(0), [1, 2, 3]);
+        const sizes = await store.read((tx) =>
+          tx.entries.pageSizes({ sessionId: 's', afterSeq: 1, limit: 2 }),
+        );
+        const rows = await store.read((tx) =>
+          tx.entries.page({ sessionId: 's', afterSeq: 1, limit: 2 }),
+        );
+        assert.deepEqual(
+          sizes,
+          rows.map(({ seq, json }) => ({ seq, bytes: Buffer.byteLength(json) })),
+        );
         assert.deepEqual(await page(3), [4]);
         assert.deepEqual(await page(4), []);
       }));

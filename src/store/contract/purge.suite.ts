@@ -15,6 +15,16 @@ import {
 
 const ids = (windows: { sessionId: string }[]): string[] => windows.map((row) => row.sessionId);
 
+const entry = (sessionId: string) => ({
+  sessionId,
+  entryId: `${sessionId}-1`,
+  type: 'message',
+  role: 'user' as const,
+  runId: null,
+  json: '{"role":"user","content":"x","timestamp":1}',
+  createdAt: 1,
+});
+
 /** Archive, deletion and purge: the times of sessions and windows, and rows that go for good. */
 export function purgeContract(open: OpenHarness): void {
   describe('closed sessions', () => {
@@ -95,6 +105,31 @@ export function purgeContract(open: OpenHarness): void {
           (await tx.windows.get('w2'))?.childrenSpawned,
         ]);
         assert.deepEqual(counts, [3, 0]);
+      }));
+
+    it('[SB2] of a key are followed, oldest first: those with entries, and none twice when two begin at one time', () =>
+      withStore(open, async ({ store }) => {
+        const windows = ['w1', 'w2', 'w3', 'w4'];
+        await store.write('all at once', async (tx) => {
+          await tx.sessions.insert(session('k', { sessionId: 'w1', createdAt: tx.now + 5 }));
+          for (const sessionId of windows.slice(1)) await tx.sessions.update('k', { sessionId });
+          for (const sessionId of ['w1', 'w3', 'w4']) await tx.entries.append(entry(sessionId));
+        });
+        const followed = async (): Promise<string[]> => {
+          const found: string[] = [];
+          let cursor: { startedAt: number; sessionId: string } | undefined;
+          for (;;) {
+            const next = await store.read((tx) =>
+              tx.windows.following({ sessionKey: 'k', cursor }),
+            );
+            if (next === undefined) return found;
+            found.push(next.sessionId);
+            cursor = next;
+          }
+        };
+        assert.deepEqual(await followed(), ['w1', 'w3', 'w4']);
+        await store.write('condemn', (tx) => tx.windows.condemn('w3', 9));
+        assert.deepEqual(await followed(), ['w1', 'w4']);
       }));
 
     it('[AR12] are found by when they ended, were deleted, or are being purged', () =>

@@ -273,6 +273,21 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
       }),
     /using entries_chat on/,
   ],
+  [
+    'entries.page',
+    (tx) => tx.entries.page({ sessionId: 'session 1', afterSeq: 2990, limit: 5 }),
+    /using entries_pkey on/,
+  ],
+  [
+    'entries.pageSizes',
+    (tx) => tx.entries.pageSizes({ sessionId: 'session 1', afterSeq: 2990, limit: 5 }),
+    /using entries_pkey on/,
+  ],
+  [
+    'windows.following',
+    (tx) => tx.windows.following({ sessionKey: 'key 9', cursor: undefined }),
+    /using windows_of_key on[^]*Index Cond: .*session_key = .*ROW\(started_at, /,
+  ],
   ['entries.tail', tail(false), /using entries_chat on/],
   ['entries.tail with tools', tail(true), /using entries_pkey on/],
   ['entries.context', (tx) => tx.entries.context('session 1'), /using entries_compaction on/],

@@ -69,15 +69,14 @@ const tailQuery = keyed((what: What) =>
   defineQuery((db, p: TailParams) => newestOf(db, p, what).selectAll()),
 );
 
-// octet_length is answered from the header of the row: a large text is not read for it
 const tailSizesQuery = keyed((what: What) =>
-  defineQuery((db, p: TailParams) =>
-    newestOf(db, p, what).select([
-      'seq',
-      sql<number>`octet_length(${sql.ref('json')})`.as('bytes'),
-    ]),
-  ),
+  defineQuery((db, p: TailParams) => newestOf(db, p, what).select(['seq', jsonBytes()])),
 );
+
+/** Answered from the header of the row: a large text is not read for it. */
+function jsonBytes() {
+  return sql<number>`octet_length(${sql.ref('json')})`.as('bytes');
+}
 
 function newestOf(db: SqlDialect['db'], p: TailParams, what: What) {
   // literals, because a partial index is chosen by the text of the query
@@ -99,15 +98,26 @@ function whatOf({ includeTools }: Tail): What {
   return includeTools ? 'messages' : 'chat';
 }
 
-const PAGE = defineQuery((db, p: { sessionId: string; afterSeq: number; limit: number }) =>
-  db
+interface PageParams {
+  sessionId: string;
+  afterSeq: number;
+  limit: number;
+}
+
+const PAGE = defineQuery((db, p: PageParams) => entriesAfter(db, p).selectAll());
+
+const PAGE_SIZES = defineQuery((db, p: PageParams) =>
+  entriesAfter(db, p).select(['seq', jsonBytes()]),
+);
+
+function entriesAfter(db: SqlDialect['db'], p: PageParams) {
+  return db
     .selectFrom('entries')
-    .selectAll()
     .where('session_id', '=', p.sessionId)
     .where('seq', '>', p.afterSeq)
     .orderBy('seq')
-    .limit(p.limit),
-);
+    .limit(p.limit);
+}
 
 const CONTEXT = defineQuery((db, p: { sessionId: string }) =>
   db
@@ -151,8 +161,12 @@ export class SqlEntries implements EntryWrites {
     return this.#unit.all(tailSizesQuery(whatOf(query)), tailParams(query));
   }
 
-  page(query: { sessionId: string; afterSeq: number; limit: number }): Promise<EntryRow[]> {
+  page(query: PageParams): Promise<EntryRow[]> {
     return this.#unit.all(PAGE, query);
+  }
+
+  pageSizes(query: PageParams): Promise<{ seq: number; bytes: number }[]> {
+    return this.#unit.all(PAGE_SIZES, query);
   }
 
   context(sessionId: string): Promise<EntryRow[]> {

@@ -132,6 +132,16 @@ const END_WINDOWS = defineQuery((db, p: { key: string; at: number }) =>
     .where('ended_at', 'is', null),
 );
 
+const NEWEST_START = defineQuery((db, p: { key: string }) =>
+  db
+    .selectFrom('windows')
+    .select('started_at')
+    .where('session_key', '=', p.key)
+    .orderBy('started_at', 'desc')
+    .orderBy('session_id', 'desc')
+    .limit(1),
+);
+
 const REOPEN_WINDOW = defineQuery((db, p: { sessionId: string }) =>
   db.updateTable('windows').set({ ended_at: null }).where('session_id', '=', p.sessionId),
 );
@@ -349,7 +359,10 @@ export class SqlSessions implements SessionWrites {
   async #openWindow(sessionKey: string, sessionId: string, startedAt: number): Promise<void> {
     const owner = await this.#unit.first(WINDOW_OWNER, { sessionId });
     if (owner === undefined) {
-      const fresh = { sessionId, sessionKey, startedAt, endedAt: null };
+      const newest = await this.#unit.first(NEWEST_START, { key: sessionKey });
+      // also when the clock was set back: a key's windows are read in the order of their starts
+      const after = newest === undefined ? startedAt : Math.max(startedAt, newest.startedAt + 1);
+      const fresh = { sessionId, sessionKey, startedAt: after, endedAt: null };
       const empty = {
         nextSeq: 1,
         lastEntryId: null,

@@ -21,6 +21,21 @@ const OF_KEY = defineQuery((db, p: WindowCursor & { sessionKey: string; limit: n
     .limit(p.limit),
 );
 
+const FOLLOWING = defineQuery((db, p: WindowCursor & { sessionKey: string }) =>
+  db
+    .selectFrom('windows')
+    .selectAll()
+    .where('session_key', '=', p.sessionKey)
+    .where((eb) =>
+      eb(eb.refTuple('started_at', 'session_id'), '>', eb.tuple(p.startedAt, p.sessionId)),
+    )
+    .where('next_seq', '>', 1)
+    .where('purge_at', 'is', null)
+    .orderBy('started_at')
+    .orderBy('session_id')
+    .limit(1),
+);
+
 const ENDED_BEFORE = defineQuery((db, p: DuePosition) =>
   db
     .selectFrom('windows')
@@ -85,6 +100,8 @@ const COUNT_CHILD = defineQuery((db, p: { sessionId: string }) =>
     .where('session_id', '=', p.sessionId),
 );
 
+/** Sorts before every row. */
+const AFTER_NONE: WindowCursor = { startedAt: -1, sessionId: '' };
 /** Sorts after every row, so that the first page is asked like any other. */
 const BEFORE_ALL: WindowCursor = { startedAt: Number.MAX_SAFE_INTEGER, sessionId: '' };
 
@@ -103,6 +120,13 @@ export class SqlWindows implements WindowWrites {
     ...query
   }: Parameters<WindowReads['ofKey']>[0]): Promise<WindowRow[]> {
     return this.#unit.all(OF_KEY, { ...query, ...cursor });
+  }
+
+  following({
+    cursor = AFTER_NONE,
+    sessionKey,
+  }: Parameters<WindowReads['following']>[0]): Promise<WindowRow | undefined> {
+    return this.#unit.first(FOLLOWING, { sessionKey, ...cursor });
   }
 
   endedBefore(page: DuePage): Promise<WindowRow[]> {

@@ -205,6 +205,16 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     /INDEX sqlite_autoindex_entries_1 \(session_id=\? AND seq>\?\)/,
   ],
   [
+    'entries.pageSizes',
+    (tx) => tx.entries.pageSizes({ sessionId: 's', afterSeq: 9, limit: 5 }),
+    /INDEX sqlite_autoindex_entries_1 \(session_id=\? AND seq>\?\)/,
+  ],
+  [
+    'windows.following',
+    (tx) => tx.windows.following({ sessionKey: 'k', cursor: undefined }),
+    /INDEX windows_of_key \(session_key=\? AND \(started_at,session_id\)>/,
+  ],
+  [
     'entries.context',
     (tx) => tx.entries.context('s'),
     /INDEX entries_compaction \(session_id=\?\)/,

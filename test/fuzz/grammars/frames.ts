@@ -115,8 +115,9 @@ class FakeSocket extends EventEmitter {
   bufferedAmount = 0;
   readonly sent: ServerFrame[] = [];
   closed: { code: number; reason: string } | undefined;
-  send(text: string): void {
+  send(text: string, onSent?: () => void): void {
     this.sent.push(JSON.parse(text) as ServerFrame);
+    onSent?.();
   }
   close(code: number, reason: string): void {
     this.closed ??= { code, reason };
@@ -147,6 +148,8 @@ const LET_IN = JSON.stringify({
   },
 });
 
+const NO_FEEDS = { open: () => {}, stop: () => false, close: () => {} };
+
 function connectionTo(world: FuzzWorld, socket: FakeSocket): Connection {
   const secret = createSharedSecret({ mode: 'token', token: SECRET });
   const faults = { ...silentLogger, error: (fields: object) => world.reportFault(fields) };
@@ -161,6 +164,7 @@ function connectionTo(world: FuzzWorld, socket: FakeSocket): Connection {
     version: 'fuzz',
     startedAt: 0,
     isReady: () => true,
+    feeds: { connect: () => NO_FEEDS, close: () => {} },
     onWatcher: () => {},
     onGone: () => {},
   };

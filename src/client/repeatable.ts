@@ -1,0 +1,63 @@
+/** Which calls may be made again when nobody knows whether the gateway has done them (A13). */
+import type { MethodName } from '../protocol/methods.ts';
+
+/** Methods that change nothing; a test compares them with the table of methods. */
+export const READ_METHODS: readonly MethodName[] = [
+  'health',
+  'status',
+  'sessions.list',
+  'sessions.search',
+  'sessions.windows',
+  'sessions.subscribe',
+  'sessions.unsubscribe',
+  'sessions.messages.subscribe',
+  'sessions.messages.unsubscribe',
+  'chat.history',
+  'agent.wait',
+  'runs.get',
+  'runs.list',
+  'runs.wait',
+  'exchanges.get',
+  'exchanges.list',
+  'usage',
+  'deliveries.list',
+  'audit.list',
+  'agents.list',
+  'tools.catalog',
+  'policy.explain',
+  'device.pair.list',
+  'device.list',
+];
+/** Methods whose key names the job: the same call again is the same job. */
+const KEYED_METHODS: readonly string[] = ['chat.send', 'agent', 'send'];
+const KEYED_TOOLS: readonly unknown[] = ['sessions_send', 'sessions_spawn'];
+const READ_TOOLS: readonly unknown[] = [
+  'sessions_list',
+  'sessions_history',
+  'sessions_search',
+  'sessions_wait',
+  'agents_list',
+];
+
+/** Methods that wait, up to the `timeoutMs` of their parameters. */
+const WAIT_METHODS: readonly string[] = ['agent.wait', 'runs.wait'];
+/** What the gateway takes when they name none. */
+const DEFAULT_WAIT_MS = 30_000;
+
+/** Returns whether a call that was sent and not answered has the same effect once it is sent again. */
+export function isRepeatable(method: string, params: object): boolean {
+  const { tool, idempotencyKey }: { tool?: unknown; idempotencyKey?: unknown } = params;
+  const isKeyed = typeof idempotencyKey === 'string';
+  if (method === 'tools.invoke')
+    return READ_TOOLS.includes(tool) || (isKeyed && KEYED_TOOLS.includes(tool));
+  return (
+    READ_METHODS.some((name) => name === method) || (isKeyed && KEYED_METHODS.includes(method))
+  );
+}
+
+/** Returns how long a call waits at the gateway, or undefined for one that does not wait. */
+export function waitMsOf(method: string, params: object): number | undefined {
+  if (!WAIT_METHODS.includes(method)) return undefined;
+  const { timeoutMs }: { timeoutMs?: unknown } = params;
+  return typeof timeoutMs === 'number' ? timeoutMs : DEFAULT_WAIT_MS;
+}

@@ -1,0 +1,93 @@
+/** What an operator is told of sessions and agents. */
+import type { MessagePosition } from '../events.ts';
+import type { Message } from '../message.ts';
+import type {
+  PendingMessage,
+  SessionRowView,
+  SessionsHistoryPage,
+} from '../tools/session-tools.ts';
+
+export interface OperatorSessionsPage {
+  ts: number;
+  /** under canonical keys, the newest first */
+  sessions: SessionRowView[];
+  count: number;
+  limitApplied: number;
+  /** there when `messageLimit` was given */
+  messageLimitApplied?: number;
+  hasMore: boolean;
+  nextCursor?: string;
+  /** attached messages were cut or left out to fit together */
+  messagesTruncated?: true;
+}
+
+/** A session with the settings that it has itself; `null` = inherited. */
+export interface SessionPatched {
+  key: string;
+  entry: Record<string, unknown>;
+}
+
+export interface SessionReset {
+  key: string;
+  sessionId: string;
+  previousSessionId?: string;
+  /** runs that end by it */
+  stopped: string[];
+}
+
+export interface SessionDeleted {
+  key: string;
+  deleted: boolean;
+  /** transcripts that the operator can still read */
+  archived: string[];
+}
+
+/** One transcript of a key. */
+export interface WindowView {
+  sessionId: string;
+  startedAt: number;
+  endedAt?: number;
+  deletedAt?: number;
+  entries: number;
+  isCurrent: boolean;
+  transcriptPath: string;
+}
+export interface WindowsPage {
+  key: string;
+  /** the newest first */
+  windows: WindowView[];
+  count: number;
+  limitApplied: number;
+  hasMore: boolean;
+  nextCursor?: string;
+}
+
+/** The newest messages of a session, tool results included. */
+export interface ChatHistory extends Omit<SessionsHistoryPage, 'messages' | 'nextCursor'> {
+  /** bounded ones keep role, content and timestamp */
+  messages: Message[];
+  pending: PendingMessage[];
+  thinkingLevel?: string;
+}
+
+export interface AgentsConfigured {
+  defaultId: string;
+  mainKey: string;
+  scope: string;
+  agents: { id: string; name?: string }[];
+}
+
+/** Where the events of a followed session go on from. */
+export interface MessagesSubscribed extends MessagePosition {
+  subscribed: true;
+  /** the session as the events name it */
+  key: string;
+}
+
+/** `sessions.create` */
+export interface ClientSessionOpened {
+  key: string;
+  sessionId: string;
+  /** false = it was there */
+  created: boolean;
+}
