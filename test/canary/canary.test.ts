@@ -32,6 +32,7 @@ const SHOWS: Record<string, string> = {
   'method device.token.rotate': 'rotatedToken',
   'event agent': 'message result task',
   'event chat': 'message task',
+  'event session.message': 'message result',
   'command agent': 'message',
   'command sessions': 'message',
   'command call': 'message result',

@@ -21,7 +21,10 @@ type Json = Record<string, unknown>;
 
 /** Returns the secrets that the gateway has made on the way. */
 export async function openEveryDoor(world: CanaryWorld): Promise<Record<string, string>> {
+  await world.ask('sessions.unsubscribe');
+  await world.ask('sessions.subscribe');
   await fillSession(world);
+  await world.ask('sessions.messages.subscribe', { key: ONE, afterSeq: 0 });
   const runId = await failRun(world);
   await askAsOther(world, runId);
   await askAsClient(world);
@@ -92,6 +95,7 @@ async function askAsOperator({ ask }: CanaryWorld, runId: string): Promise<void>
   await ask('deliveries.drop', { deliveryId: CANARIES.message });
   await ask('sessions.reset', { key: 'agent:a:failing' });
   await ask('sessions.delete', { key: 'agent:a:failing' });
+  await ask('sessions.messages.unsubscribe', { key: ONE });
   await ask('policy.explain', { as: OTHER, verb: 'send', to: ONE });
   await ask('policy.explain', { as: OTHER, verb: 'send', to: CANARIES.message }, 'socket refusal');
   await ask('tools.catalog', { sessionKey: CLIENT });
