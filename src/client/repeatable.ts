@@ -28,15 +28,19 @@ export const READ_METHODS: readonly MethodName[] = [
   'device.pair.list',
   'device.list',
 ];
+/** Methods that find again what they have made. */
+const FINDING_METHODS: readonly string[] = ['sessions.create'];
 /** Methods whose key names the job: the same call again is the same job. */
 const KEYED_METHODS: readonly string[] = ['chat.send', 'agent', 'send'];
-const KEYED_TOOLS: readonly unknown[] = ['sessions_send', 'sessions_spawn'];
+const KEYED_TOOLS: readonly unknown[] = ['sessions_send', 'sessions_spawn', 'sessions_stop'];
 const READ_TOOLS: readonly unknown[] = [
   'sessions_list',
   'sessions_history',
   'sessions_search',
   'sessions_wait',
   'agents_list',
+  // a reply names its message
+  'sessions_inbox',
 ];
 
 /** Methods that wait, up to the `timeoutMs` of their parameters. */
@@ -51,7 +55,9 @@ export function isRepeatable(method: string, params: object): boolean {
   if (method === 'tools.invoke')
     return READ_TOOLS.includes(tool) || (isKeyed && KEYED_TOOLS.includes(tool));
   return (
-    READ_METHODS.some((name) => name === method) || (isKeyed && KEYED_METHODS.includes(method))
+    READ_METHODS.some((name) => name === method) ||
+    FINDING_METHODS.includes(method) ||
+    (isKeyed && KEYED_METHODS.includes(method))
   );
 }
 

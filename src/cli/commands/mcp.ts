@@ -27,21 +27,19 @@ export function defineMcp(command: Command, io: CliIo): void {
       DEFAULT_MAX_WAIT,
     );
   addClientOptions(command).action(async (flags: McpFlags) => {
-    const [{ createSocketGateway }, { serveMcpStdio }] = await Promise.all([
+    const [{ createClient }, { createSocketGateway }, { serveMcpStdio }] = await Promise.all([
+      import('../../client/create-client.ts'),
       import('../../mcp/socket-gateway.ts'),
       import('../../mcp/serve-mcp-stdio.ts'),
     ]);
-    const gateway = createSocketGateway({
-      ...connectOptions(flags, io),
-      clientName: 'trunkline-mcp',
-    });
+    const client = createClient({ ...connectOptions(flags, io), clientName: 'trunkline-mcp' });
     await serveMcpStdio({
-      gateway,
+      gateway: createSocketGateway(client),
       version: TRUNKLINE_VERSION,
       maxWaitSeconds: flags.maxWait,
       sessionKey: flags.as,
       onError: (error) => io.note(`trunkline mcp: ${error.message}`),
     });
-    await gateway.close();
+    await client.close();
   });
 }
