@@ -1,9 +1,10 @@
 /** `sessions.create`: the session of a client that has no runtime of ours, made once and found again. */
+import { closureOf } from '../../core/access.ts';
 import { clientKeyOf } from '../../core/keys.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { ClientSessionOpened } from '../../protocol/answers/session-answers.ts';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { WriteTx } from '../../store/store.ts';
+import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import { keySettings } from '../sessions/key-settings.ts';
 import { lookUpSession } from '../sessions/look-up-session.ts';
@@ -26,6 +27,9 @@ export async function openClientSession(
   request: OpenClientSession,
 ): Promise<ClientSessionOpened> {
   const config = context.config();
+  // a client that comes back, as each request over HTTP does, writes nothing
+  const found = await context.store.read((tx) => findOpen(tx, config, request));
+  if (found !== undefined) return found;
   const opened = await context.store.write('open-session', async (tx) => {
     const place = await placeOf(tx, config, request);
     const before = await tx.sessions.get(place.key);
@@ -39,8 +43,19 @@ export async function openClientSession(
   return opened;
 }
 
+async function findOpen(
+  tx: ReadTx,
+  config: Config,
+  request: OpenClientSession,
+): Promise<ClientSessionOpened | undefined> {
+  const { key } = await placeOf(tx, config, request);
+  const session = await tx.sessions.get(key);
+  if (session === undefined || closureOf(session) !== undefined) return undefined;
+  return { key, sessionId: session.sessionId, created: false };
+}
+
 async function placeOf(
-  tx: WriteTx,
+  tx: ReadTx,
   config: Config,
   request: OpenClientSession,
 ): Promise<OperatorPlace> {
