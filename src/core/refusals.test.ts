@@ -36,7 +36,7 @@ const FORBIDDEN_IN: Record<string, number> = {
   'service/sessions/resolve-target.ts': 1,
   // types, and the word for one
   'protocol/tools/session-tools.ts': 2,
-  'service/policy/policy-answers.ts': 1,
+  'protocol/tools/session-tool-answers.ts': 1,
   // errors of the operator's doors
   'service/devices/decide-pairings.ts': 1,
   'service/messages/accept-message.ts': 1,

@@ -56,6 +56,7 @@ test('[GW8] the table of methods and scopes is the documented one', () => {
     'audit.list': 'operator.admin',
     'chat.abort': 'operator.write',
     'agents.list': 'operator.read',
+    'tools.catalog': 'operator.read',
     'tools.invoke': 'operator.write',
     'device.pair.list': 'operator.pairing',
     'device.pair.approve': 'operator.pairing',
