@@ -78,7 +78,9 @@ function secretsOf(config: Config, { token, password }: GatewayAuth): string[] {
 
 function toSettings({ gateway }: Config, auth: GatewayAuth): GatewaySettings {
   const { allowedOrigins, tools: toolPolicy } = gateway;
-  return { auth, allowedOrigins, toolPolicy, rateLimit: gateway.auth.rateLimit };
+  const isCompletionsOpen = gateway.http.endpoints.chatCompletions.enabled;
+  const { rateLimit } = gateway.auth;
+  return { auth, allowedOrigins, toolPolicy, isCompletionsOpen, rateLimit };
 }
 
 function tell(

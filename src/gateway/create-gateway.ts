@@ -68,7 +68,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const version = options.version ?? 'dev';
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const settings = createDoorSettings(options);
-  const { secret, toolPolicy } = settings;
+  const { secret } = settings;
   const limiter = createAuthLimiter(settings.rateLimit, clock);
   const subscriptions = createSubscriptions(events, clock);
   const { maxFeeds } = limits;
@@ -93,7 +93,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (watcher !== undefined) subscriptions.remove(watcher);
     },
   };
-  const doors = { ...shared, toolPolicy, refusedOrigin, mcp: options.mcp };
+  const doors = { ...shared, ...settings, events, refusedOrigin, mcp: options.mcp };
   const stopDevices = watchDevices(events, { connections, clock });
   const server = createHttpServer(async () => {
     const { createHttpListener } = await import('./http-routes.ts');

@@ -13,6 +13,8 @@ export interface GatewaySettings {
   allowedOrigins?: readonly string[] | undefined;
   /** `gateway.tools`: what the HTTP door offers */
   toolPolicy?: HttpToolPolicy | undefined;
+  /** `gateway.http.endpoints.chatCompletions.enabled` */
+  isCompletionsOpen?: boolean | undefined;
   rateLimit?: Partial<AuthRateLimit> | undefined;
 }
 /** The settings in force, as the parts of the door ask for them. */
@@ -20,6 +22,7 @@ export interface DoorSettings {
   readonly secret: SharedSecret;
   rateLimit(): AuthRateLimit;
   toolPolicy(): HttpToolPolicy;
+  isCompletionsOpen(): boolean;
   /** Returns why a page or name may not use this gateway. */
   refusedOrigin(
     headers: RequestHeaders,
@@ -37,6 +40,7 @@ export function createDoorSettings(first: GatewaySettings): DoorSettings {
     secret,
     rateLimit: () => ({ ...DEFAULT_RATE_LIMIT, ...settings.rateLimit }),
     toolPolicy: () => settings.toolPolicy ?? {},
+    isCompletionsOpen: () => settings.isCompletionsOpen === true,
     refusedOrigin: (headers, at) =>
       refusedOrigin(headers, { ...at, allowedOrigins: settings.allowedOrigins ?? [] }),
     replace: (next) => {

@@ -1,6 +1,6 @@
 /**
  * The HTTP door on the same port: `GET /healthz`, `GET /readyz` (without credentials, they say only ok
- * or not), `POST /tools/invoke` and `POST /mcp` (bearer).
+ * or not), `POST /tools/invoke`, `POST /mcp` and `/v1` (bearer).
  */
 import type { RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
@@ -12,18 +12,21 @@ import { maskSecrets } from '../core/mask-secrets.ts';
 import { ERROR_CODES, GatewayError, toGatewayError } from '../protocol/errors.ts';
 import { parseMethodParams } from '../protocol/methods.ts';
 import { expandScopes } from '../protocol/scopes.ts';
+import type { RunEvents } from '../service/run-events.ts';
 import type { Services } from '../service/services.ts';
 import type { Logger } from '../util/logger.ts';
 import { peerOf } from './auth-limiter.ts';
 import type { AuthLimiter, AuthPeer } from './auth-limiter.ts';
 import type { SharedSecret } from './authenticate.ts';
 import { draining, requireScope } from './dispatch.ts';
+import type { HttpEnv } from './http-env.ts';
 import { isOfferedOverHttp } from './http-tool-policy.ts';
 import type { HttpToolPolicy } from './http-tool-policy.ts';
 import { invokeAs } from './invoke-tool.ts';
 import type { InvokeTool } from './invoke-tool.ts';
 import type { GatewayLimits } from './limits.ts';
 import type { RequestHeaders } from './origin-policy.ts';
+import { routeOpenAi } from './openai/route-openai.ts';
 import { parseJson } from './parse-json.ts';
 import { hasSecretInQuery, secretInQuery } from './secret-in-query.ts';
 import { refuseUnsafeNames } from './unsafe-names.ts';
@@ -39,6 +42,9 @@ export interface HttpRouteDeps {
   invokeTool: InvokeTool;
   toolPolicy: () => HttpToolPolicy;
   mcp?: McpDoor | undefined;
+  events: RunEvents;
+  /** whether `/v1` answers */
+  isCompletionsOpen: () => boolean;
   /** a device token is no credential here: nothing would prove the device */
   secret: SharedSecret;
   limiter: AuthLimiter;
@@ -49,7 +55,6 @@ export interface HttpRouteDeps {
   /** why a page or name may not use this gateway */
   refusedOrigin: (headers: RequestHeaders) => string | undefined;
 }
-type Env = { Bindings: HttpBindings };
 type HttpStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500 | 503;
 
 /** Returns the listener of plain HTTP requests. */
@@ -61,8 +66,8 @@ export function createHttpListener(deps: HttpRouteDeps): RequestListener {
   return (incoming, outgoing) => void listen(incoming, outgoing);
 }
 
-function createRoutes(deps: HttpRouteDeps): Hono<Env> {
-  const app = new Hono<Env>();
+function createRoutes(deps: HttpRouteDeps): Hono<HttpEnv> {
+  const app = new Hono<HttpEnv>();
   app.get('/healthz', (c) => c.json({ ok: true }));
   app.get('/readyz', async (c) => {
     const ok = await deps.isServing();
@@ -84,6 +89,14 @@ function createRoutes(deps: HttpRouteDeps): Hono<Env> {
     (c) => invoke(deps, c),
   );
   if (deps.mcp !== undefined) routeMcp(app, { deps, limit, mcp: deps.mcp });
+  const door = {
+    isOpen: deps.isCompletionsOpen,
+    admit: (c: Context<HttpEnv>) => admit(deps, c),
+    limit,
+    readBody: (c: Context<HttpEnv>) => readBody(deps, c),
+    notAllowed,
+  };
+  routeOpenAi(app, { deps, door });
   app.all('/healthz', (c) => notAllowed(c, 'GET'));
   app.all('/readyz', (c) => notAllowed(c, 'GET'));
   app.all('/tools/invoke', (c) => notAllowed(c, 'POST'));
@@ -94,7 +107,7 @@ function createRoutes(deps: HttpRouteDeps): Hono<Env> {
 
 /** `/mcp`: an older client asks with GET and DELETE for what is not offered here, and takes a 405 for an answer. */
 function routeMcp(
-  app: Hono<Env>,
+  app: Hono<HttpEnv>,
   { deps, limit, mcp }: { deps: HttpRouteDeps; limit: MiddlewareHandler; mcp: McpDoor },
 ): void {
   app.use('/mcp', async (c, next) => (mcp.isOpen() ? next() : c.notFound()));
@@ -108,7 +121,7 @@ function routeMcp(
 }
 
 /** Everything that is judged before the body is read. */
-function admit(deps: HttpRouteDeps, c: Context<Env>): void {
+function admit(deps: HttpRouteDeps, c: Context<HttpEnv>): void {
   const peer = peerOf(c.env.incoming);
   const refused = deps.refusedOrigin({ origin: peer.origin, host: c.req.header('host') });
   if (refused !== undefined) throw new GatewayError('forbidden', refused);
@@ -118,7 +131,7 @@ function admit(deps: HttpRouteDeps, c: Context<Env>): void {
   if (deps.isDraining()) throw draining();
 }
 
-function heldScopes(deps: HttpRouteDeps, { c, peer }: { c: Context<Env>; peer: AuthPeer }) {
+function heldScopes(deps: HttpRouteDeps, { c, peer }: { c: Context<HttpEnv>; peer: AuthPeer }) {
   const secret = /^Bearer +(.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
   try {
     return expandScopes(deps.secret.check({ token: secret, password: secret }));
@@ -128,14 +141,14 @@ function heldScopes(deps: HttpRouteDeps, { c, peer }: { c: Context<Env>; peer: A
   }
 }
 
-async function readBody(deps: HttpRouteDeps, c: Context<Env>): Promise<unknown> {
+async function readBody(deps: HttpRouteDeps, c: Context<HttpEnv>): Promise<unknown> {
   const text = await c.req.text();
   const body = parseJson(text, deps.limits.maxJsonDepth);
   refuseUnsafeNames(body, text);
   return body;
 }
 
-async function invoke(deps: HttpRouteDeps, c: Context<Env>): Promise<Response> {
+async function invoke(deps: HttpRouteDeps, c: Context<HttpEnv>): Promise<Response> {
   const body = await readBody(deps, c);
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new GatewayError(
@@ -154,7 +167,7 @@ async function invoke(deps: HttpRouteDeps, c: Context<Env>): Promise<Response> {
 /** The one place where this door turns what was thrown into an answer. */
 function toRefusal(
   deps: HttpRouteDeps,
-  { error: thrown, c }: { error: unknown; c: Context<Env> },
+  { error: thrown, c }: { error: unknown; c: Context<HttpEnv> },
 ): Response {
   const error = toGatewayError(thrown);
   if (error.code === 'internal')
@@ -173,14 +186,14 @@ function toRefusal(
   });
 }
 
-function notAllowed(c: Context<Env>, allow: string): Response {
+function notAllowed(c: Context<HttpEnv>, allow: string): Response {
   c.header('Allow', allow);
   const message = `${c.req.path} takes ${allow} only`;
   return refuse(c, { status: 405, type: 'method_not_allowed', message });
 }
 
 function refuse(
-  c: Context<Env>,
+  c: Context<HttpEnv>,
   { status, type, message }: { status: HttpStatus; type: string; message: string },
 ): Response {
   return c.json({ ok: false, error: { type, message } }, status);

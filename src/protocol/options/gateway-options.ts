@@ -59,7 +59,10 @@ export const gatewayOptions = section({
   http: section({
     endpoints: section({
       chatCompletions: section({
-        enabled: later(z.boolean().default(false), 'Whether `POST /v1/chat/completions` answers.'),
+        enabled: option(
+          z.boolean().default(false),
+          'Whether `POST /v1/chat/completions` and `GET /v1/models` answer: agents as models.',
+        ),
       }),
       mcp: section({
         enabled: option(

@@ -1,0 +1,52 @@
+/** Which agent and session a completion is for (B15). */
+import { randomUUID } from 'node:crypto';
+import { GatewayError } from '../../protocol/errors.ts';
+import { briefly } from '../../util/briefly.ts';
+import type { CompletionRequest } from './completion-request.ts';
+
+/** Names of models that mean an agent: `<name>`, `<name>/default`, `<name>/<agentId>`, `<name>:<agentId>`. */
+const NAMES = ['openclaw', 'trunkline'];
+
+export interface CompletionTarget {
+  agentId: string;
+  sessionKey: string;
+  /** nobody will write to this session again: what was said before comes with the message */
+  isOnce: boolean;
+}
+export interface ConfiguredAgents {
+  defaultId: string;
+  agents: readonly { id: string }[];
+}
+
+/** Returns the models that `GET /v1/models` lists. */
+export function modelNames({ agents }: ConfiguredAgents): string[] {
+  return ['trunkline/default', ...agents.map(({ id }) => `trunkline/${id}`)];
+}
+
+/** Returns agent and session: by header, else by `user`, else a session of this call's own. */
+export function targetOf(
+  headers: Headers,
+  { request, configured }: { request: CompletionRequest; configured: ConfiguredAgents },
+): CompletionTarget {
+  const agentId = agentOf(headers.get('x-openclaw-agent-id') ?? request.model, configured);
+  const given = headers.get('x-openclaw-session-key')?.trim();
+  if (given !== undefined && given !== '') return { agentId, sessionKey: given, isOnce: false };
+  const { user } = request;
+  return {
+    agentId,
+    sessionKey: `agent:${agentId}:openai:${user ?? randomUUID()}`,
+    isOnce: user === undefined,
+  };
+}
+
+function agentOf(name: string, { defaultId, agents }: ConfiguredAgents): string {
+  const folded = name.trim().toLowerCase();
+  const [, agentId = folded] = /^(?:openclaw|trunkline|agent)[/:](.+)$/.exec(folded) ?? [];
+  if (NAMES.includes(folded) || agentId === 'default') return defaultId;
+  const agent = agents.find(({ id }) => id === agentId);
+  if (agent !== undefined) return agent.id;
+  throw new GatewayError(
+    'not_found',
+    `no model "${briefly(name)}" here; GET /v1/models lists them, each an agent`,
+  );
+}
