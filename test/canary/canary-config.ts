@@ -24,6 +24,7 @@ export function writeConfig(stateDir: string, modelUrl: string, mode = 'post'): 
       port: 0,
       auth: { mode: 'token', token, password },
       tools: { allow: ['sessions_send', 'sessions_spawn'] },
+      http: { endpoints: { chatCompletions: { enabled: true } } },
     },
     agents: {
       defaults: { subagents: { announce: { mode } } },

@@ -129,6 +129,11 @@ async function knock({ url, keep }: CanaryWorld): Promise<void> {
     accept: 'application/json, text/event-stream',
     'x-trunkline-session-key': OTHER,
   };
+  const asked = { role: 'user', content: `SAY: you want ${CANARIES.message}` };
+  const completion = JSON.stringify({ model: 'agent:a', messages: [asked] });
+  const post = { method: 'POST', headers, body: completion };
+  await get('http completions', '/v1/chat/completions', post);
+  await get('http completions', '/v1/models', { headers });
   await get('http mcp', '/mcp', { method: 'POST', headers: asOther, body });
   await get('http refusal', '/mcp', { method: 'POST', headers: asOther, body: '{' });
 }
