@@ -10,7 +10,9 @@ type Json = Record<string, unknown>;
 
 const A = 'agent:a:main';
 const FILE_TOOLS = ['read', 'write', 'edit', 'exec'];
-const TOOLS = [...SESSION_TOOL_NAMES, ...FILE_TOOLS];
+/** A client's tool is no agent's (IB9). */
+const SESSION_TOOLS = SESSION_TOOL_NAMES.filter((name) => name !== 'sessions_inbox');
+const TOOLS = [...SESSION_TOOLS, ...FILE_TOOLS];
 /** Calls every tool with a parameter that none has, so that what is taken has no effect. */
 const PROBE = `${TOOLS.map((name) => call(name, { none: 1 })).join('\n')}\nSAY: probed`;
 
@@ -188,7 +190,7 @@ test('[TP6, TP8] the model that plays the turn decides: that of the session, of 
 });
 
 test('[TP4, TP8] HTTP, tools.invoke and the command line take exactly the session tools that the turn is offered', async (t) => {
-  const openHttp = { gateway: { tools: { allow: [...SESSION_TOOL_NAMES] } } };
+  const openHttp = { gateway: { tools: { allow: [...SESSION_TOOLS] } } };
   for (const { config, main, child } of CASES) {
     const world = await startWorld(t, { config: { ...config, ...openHttp }, careless: true });
     const { offered: ofChild } = await probe(world, spawn(world));
@@ -201,13 +203,13 @@ test('[TP4, TP8] HTTP, tools.invoke and the command line take exactly the sessio
       [A, main],
       [String(sessions[0]?.key), child],
     ] as const) {
-      for (const tool of SESSION_TOOL_NAMES) {
+      for (const tool of SESSION_TOOLS) {
         const isOffered = offered.includes(tool);
         assert.equal(await isTakenByMethod(world, tool, key), isOffered, `tools.invoke ${tool}`);
         assert.equal(await httpStatus(world, tool, key), isOffered ? 200 : 404, `HTTP ${tool}`);
       }
     }
-    const [tool] = SESSION_TOOL_NAMES.filter((name) => !main.includes(name));
+    const [tool] = SESSION_TOOLS.filter((name) => !main.includes(name));
     if (tool !== undefined) {
       const { notes, exitCode } = await cliTool(world, tool);
       assert.notEqual(exitCode, 0);
