@@ -706,7 +706,7 @@ export const CHAT_STEPS = [
   },
 ] as const;
 
-/** Steps of a device and of who decides about it; killed by `crash-points-devices.test.ts`. */
+/** Steps of a device and of who decides about it; killed by `crash-points-devices.long.test.ts`. */
 export const DEVICE_STEPS = [
   {
     unit: 'admit-device',
@@ -760,7 +760,7 @@ export const DEVICE_STEPS = [
   },
 ] as const;
 
-/** Attachments on their way in and out; killed by `attachment-kills.test.ts`. */
+/** Attachments on their way in and out; killed by `attachment-kills.long.test.ts`. */
 export const ATTACHMENT_STEPS = [
   {
     unit: 'plan-tools',
@@ -799,7 +799,7 @@ export const ATTACHMENT_FILE_STEPS = [
   { call: 'rmdir', nth: 1, step: 'the folder is removed' },
 ] as const;
 
-/** What is done at a start, at a stop and by an import; killed by `crash-points-upkeep.test.ts`. */
+/** What is done at a start, at a stop and by an import; killed by `crash-points-upkeep.long.test.ts`. */
 export const UPKEEP_STEPS = [
   {
     unit: 'rearm-clocks',
