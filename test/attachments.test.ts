@@ -5,13 +5,16 @@ import {
   existsSync,
   globSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -19,6 +22,7 @@ import { inspect } from 'node:util';
 import { connectGateway } from '../src/client/gateway-client.ts';
 import { toolCallsOf } from '../src/protocol/message.ts';
 import type { AttachmentReceipt } from '../src/protocol/tools/session-tools.ts';
+import type { Store } from '../src/store/store.ts';
 import { call, startWorld, type TestWorld, type WorldOptions } from './helpers/test-world.ts';
 
 const A = 'agent:a:main';
@@ -408,6 +412,59 @@ function replaceByLink(path: string, target: string): void {
   renameSync(path, `${target}/moved`);
   symlinkSync(target, path);
 }
+
+/** Does something once, between the first look at a spawn and the unit that accepts it. */
+function beforeAccepting(act: (world: TestWorld) => Promise<void>): {
+  arm: (world: TestWorld) => void;
+  wrapStore: (store: Store) => Store;
+} {
+  let armed: TestWorld | undefined;
+  return {
+    arm: (world) => (armed = world),
+    wrapStore: (store) => ({
+      read: (fn) => store.read(fn),
+      onSignal: (listener) => store.onSignal(listener),
+      close: () => store.close(),
+      write: async (unit, fn) => {
+        const world = unit === 'accept-spawn' ? armed : undefined;
+        if (world !== undefined) {
+          armed = undefined;
+          await act(world);
+        }
+        return store.write(unit, fn);
+      },
+    }),
+  };
+}
+
+test('[AT2] a spawn that is refused after its files were written is refused also when the disk does not let them go', async (t) => {
+  const outside = mkdtempSync(join(tmpdir(), 'outside-'));
+  t.after(() => rmSync(outside, { recursive: true }));
+  const { arm, wrapStore } = beforeAccepting(async (world) => {
+    replaceByLink(rootOf(world), outside);
+    await world.tool('sessions_spawn', { task: 'SAY: the only one' });
+  });
+  const subagents = { maxChildrenPerSession: 1 };
+  const config = { agents: { defaults: { subagents } } };
+  const world = await startWorld(t, { wrapStore, config });
+  arm(world);
+  const answer = await world.tool('sessions_spawn', { task: 'SAY: x', attachments: FILES });
+  assert.equal(answer['status'], 'forbidden');
+  assert.match(String(answer['error']), /maxChildrenPerSession is 1/);
+  await world.quiet();
+});
+
+test('[AT2] attachments that were closed when a spawn came are closed to it, also when they are opened meanwhile', async (t) => {
+  const { arm, wrapStore } = beforeAccepting(async ({ gateway, client }) => {
+    const file = join(gateway.stateDir, 'trunkline.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"enabled":false', '"enabled":true'));
+    await client.request('config.reload');
+  });
+  const world = await startWorld(t, { wrapStore, ...allowing({ enabled: false }) });
+  arm(world);
+  const answer = await world.tool('sessions_spawn', { task: 'SAY: x', attachments: FILES });
+  assert.equal(answer['status'], 'forbidden');
+});
 
 test('[AT11] attachAs is kept, has no effect, and the answer says so', async (t) => {
   const world = await startWorld(t);

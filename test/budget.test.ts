@@ -29,13 +29,15 @@ async function startBudgeted(
     budget,
     agents = {},
     b = {},
+    session = {},
     ...options
-  }: Omit<WorldOptions, 'agents'> & { budget?: Json; agents?: Json; b?: Json },
+  }: Omit<WorldOptions, 'agents'> & { budget?: Json; agents?: Json; b?: Json; session?: Json },
 ): Promise<TestWorld> {
   const world = await startWorld(t, {
     ...options,
     config: {
       agents: { list: LIST(budget, b), ...agents },
+      session,
       models: { providers: { fake: { models: PRICED } } },
     },
   });
@@ -213,4 +215,18 @@ test('[BU9] without a budget nothing is written and nothing is shown', async (t)
     assert.equal(await tx.budgets.get(A), undefined);
     assert.deepEqual(await tx.budgets.holdsOf(String(runId)), []);
   });
+});
+
+test('[BU2] a root whose key names no agent has the budget of the agent that its row names, with all below it', async (t) => {
+  const world = await startBudgeted(t, { budget: { tokens: 1900 }, session: { scope: 'global' } });
+  await world.say('main', 'SAY: one');
+  const budget = { tokens: 901 };
+  const wide = await world.tool('sessions_spawn', { task: 'SAY: x', budget }, 'main');
+  assert.match(String(wide['error']), /more than .* of the budget of global, 900;/);
+  await world.tool('sessions_spawn', { task: 'SAY: x', agentId: 'b' }, 'main');
+  await world.quiet();
+  const { runId, status } = await world.say('main', 'SAY: two');
+  assert.equal(status, 'error');
+  const { error } = await runOf(world, runId);
+  assert.match(error ?? '', /of 1900 tokens \(raise agents\.list\[\]\.budget\.tokens of agent a/);
 });

@@ -169,6 +169,13 @@ const HEALED: [title: string, damage: string[], findings: string[]][] = [
   ],
   ['a job for nothing', [A_JOB], ['job-deliveries']],
   [
+    'files of a sub-agent that nothing removes',
+    [
+      "insert into attachments (folder_id, child_key, agent_id, files_json, state, created_at) values ('f', 'agent:a:subagent:x', 'a', '{\"files\":[]}', 'leaving', 1)",
+    ],
+    ['attachments-job'],
+  ],
+  [
     'a message that a client has and whose time nothing keeps',
     [
       RUNNING_RUN,

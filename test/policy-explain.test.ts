@@ -178,6 +178,31 @@ test('[PX1] an override of the session itself is named with its value', async (t
   }
 });
 
+test('[PX1] no key of a provider is told as the value of a setting', async (t) => {
+  const apiKey = 'a-key-of-no-known-form';
+  const providers = { fake: { apiKey, models: [{ id: 'fake-1' }] } };
+  const world = await worldOf(t, { config: { ...OPEN, models: { providers } } });
+  const answer = await explain(world, { verb: 'spawn', args: { budget: { usd: 1 } } });
+  assert.equal(answer.rule, 'budget_unpriced');
+  assert.deepEqual(answer.settings, [{ name: 'models.providers.*.models[].cost', value: null }]);
+  assert.doesNotMatch(JSON.stringify(answer), new RegExp(apiKey));
+});
+
+test('[PX1, TP7] a setting of one model is told with its value, whatever is in the name of the model', async (t) => {
+  const providers = { fake: { models: [{ id: 'v4.1[x]' }] } };
+  const byProvider = { 'fake/v4.1[x]': { deny: ['sessions_send'] } };
+  const list = [
+    { id: 'a', default: true, model: 'fake/v4.1[x]' },
+    { id: 'b', tools: { byProvider } },
+  ];
+  const config = { ...OPEN, models: { providers }, agents: { list } };
+  const tools = { ...(OPEN['tools'] as Json), byProvider };
+  const world = await worldOf(t, { config: { ...config, tools } });
+  const answer = await explain(world, { verb: 'send', to: B });
+  const name = 'tools.byProvider.fake/v4.1[x].deny';
+  assert.deepEqual(answer.settings, [{ name, value: ['sessions_send'] }]);
+});
+
 test('[PX3] a session that is not there, a run that is not its own, wrong arguments and a question without a target are errors', async (t) => {
   const world = await worldOf(t);
   const { runId } = await world.client.request('agent', {

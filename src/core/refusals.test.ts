@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { test } from 'node:test';
+import { optionTable } from '../protocol/options/option-table.ts';
 import { faultOf, GRANTS, REFUSALS, saysOf, settingsOf, toldOf } from './refusals.ts';
 import { SPAWN_RULES } from './spawn-rules.ts';
 
@@ -22,6 +23,18 @@ test('[PX5] each rule says what it is and which settings decide it', () => {
   assert.equal(saysOf({ allowed: true, rule: 'own_session' }), 'it is the session itself');
 });
 
+test('[PX1] no setting that is told with its value holds a secret', () => {
+  const secrets = optionTable().filter(({ note }) => note.secret === true);
+  assert.ok(secrets.length > 0);
+  const told = [...Object.values(REFUSALS), ...Object.values(GRANTS)].flatMap((rule) => [
+    ...rule.settings,
+  ]);
+  for (const { path } of secrets) {
+    const holders = told.filter((name) => `${path}.`.startsWith(`${name}.`));
+    assert.deepEqual(holders, [], path);
+  }
+});
+
 test('[PX5] every rule of a spawn is in the list of refusals', () => {
   for (const { name } of SPAWN_RULES) assert.ok(name in REFUSALS, name);
 });
@@ -37,6 +50,7 @@ const FORBIDDEN_IN: Record<string, number> = {
   // types, and the word for one
   'protocol/tools/session-tools.ts': 2,
   'protocol/tools/session-tool-answers.ts': 1,
+  'protocol/answers/policy-answers.ts': 1,
   // errors of the operator's doors
   'service/devices/decide-pairings.ts': 1,
   'service/messages/accept-message.ts': 1,
@@ -44,7 +58,9 @@ const FORBIDDEN_IN: Record<string, number> = {
 
 test('[PX5] nothing answers "forbidden" without a rule of the list', () => {
   const found: Record<string, number> = {};
-  for (const path of globSync(`${SOURCES}{core,protocol/tools,service,tools,agent}/**/*.ts`)) {
+  for (const path of globSync(
+    `${SOURCES}{core,protocol/tools,protocol/answers,service,tools,agent}/**/*.ts`,
+  )) {
     if (/\.(test|suite)\.ts$/.test(path)) continue;
     const count = readFileSync(path, 'utf8').split("'forbidden'").length - 1;
     if (count > 0) found[relative(SOURCES, path)] = count;

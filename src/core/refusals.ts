@@ -103,7 +103,8 @@ export const REFUSALS = {
     says: 'a child may only narrow the budget above it',
   },
   budget_unpriced: {
-    settings: ['models.providers'],
+    // no more of the providers than that: their keys are secrets
+    settings: ['models.providers.*.models[].cost'],
     says: 'a budget in dollars needs a model with prices',
   },
   attachments_disabled: {

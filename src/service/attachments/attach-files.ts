@@ -6,7 +6,7 @@ import type { AttachmentReceipt } from '../../protocol/tools/session-tools.ts';
 import type { AttachmentRow } from '../../store/attachment-repository.ts';
 import { NoFolderError } from '../../util/anchored-folder.ts';
 import type { ServiceContext } from '../context.ts';
-import { relDirOf, writeFolder } from './attachment-folder.ts';
+import { discardFolder, relDirOf, writeFolder } from './attachment-folder.ts';
 
 /** Files that are on the disk, in a folder that no row names yet. */
 export interface AttachedFolder {
@@ -35,6 +35,16 @@ export async function attachFiles(
         : `the disk says ${why}`;
     return `the attachments cannot be written into the workspace of agent ${agentId}: ${reason}; no child was started`;
   }
+}
+
+/** Removes files that no row will name. What the disk keeps is left to the sweep: the spawn has its answer already. */
+export async function takeBack(
+  { logger }: Pick<ServiceContext, 'logger'>,
+  { workspace, folder: { folderId } }: { workspace: string; folder: AttachedFolder },
+): Promise<void> {
+  await discardFolder(workspace, folderId).catch((err: unknown) => {
+    logger.warn({ err, workspace, folderId }, 'attachments that no child got were not removed');
+  });
 }
 
 /** Returns what a spawn answers about its attachments. */

@@ -1,5 +1,5 @@
 /** The budgets that a session is under: its own and those of the sessions above it (A22). */
-import { type AgentSettings, findAgent } from '../../core/agents.ts';
+import { type AgentSettings, findAgent, listAgents } from '../../core/agents.ts';
 import { type Budget, freshBudget } from '../../core/budget.ts';
 import { type BudgetKind, type BudgetLimits, limitsOf } from '../../core/budget-limits.ts';
 import { isSubagentKey, parseKey } from '../../core/keys.ts';
@@ -16,7 +16,7 @@ type Place = Pick<SessionRow, 'key' | 'rootKey' | 'spawnedBy'>;
  */
 export async function budgetsOver(tx: WriteTx, config: Config, place: Place): Promise<Budget[]> {
   const { rootKey } = place;
-  const limits = rootLimits(config, rootKey);
+  const limits = limitsOfRoot(config, await rootAgentOf(tx, config, rootKey));
   if (limits === undefined) return givenBudgets(tx, place);
   const row = await tx.budgets.get(rootKey);
   const root =
@@ -31,22 +31,28 @@ export async function readBudgetsOver(
   place: Place,
 ): Promise<Budget[]> {
   const { rootKey } = place;
-  const limits = rootLimits(config, rootKey);
+  const limits = limitsOfRoot(config, await rootAgentOf(tx, config, rootKey));
   if (limits === undefined) return givenBudgets(tx, place);
   const row = await tx.budgets.get(rootKey);
   const root = row === undefined ? freshBudget(rootKey, limits) : toBudget(row);
   return [{ ...root, limits }, ...(await givenBudgets(tx, place))];
 }
 
-/** Whether the configuration limits the tree of this root now. */
-export function hasRootBudget(config: Config, rootKey: string): boolean {
-  return rootLimits(config, rootKey) !== undefined;
+/** Whether the configuration may limit the tree of this root now; false = it does not. */
+export function mayHaveRootBudget(config: Config, rootKey: string): boolean {
+  const { agentId } = parseKey(rootKey);
+  const agents = agentId === undefined ? listAgents(config) : [findAgent(config, agentId)];
+  return agents.some((agent) => limitsOfRoot(config, agent) !== undefined);
 }
 
 /** Returns what to do when a limit of this budget is used up. */
-export function remedyOf(config: Config, ownerKey: string, kind: BudgetKind): string {
+export async function remedyOf(
+  tx: ReadTx | WriteTx,
+  config: Config,
+  { ownerKey, kind }: { ownerKey: string; kind: BudgetKind },
+): Promise<string> {
   if (isSubagentKey(ownerKey)) return `its spawn gave it; spawn again with more budget.${kind}`;
-  const agent = agentOf(config, ownerKey);
+  const agent = await rootAgentOf(tx, config, ownerKey);
   const setting =
     agent?.budget === undefined
       ? `agents.defaults.budget.${kind}`
@@ -64,14 +70,19 @@ async function givenBudgets(tx: ReadTx | WriteTx, place: Place): Promise<Budget[
 }
 
 /** An empty budget of an agent is none, whatever the default one says. */
-function rootLimits(config: Config, rootKey: string): BudgetLimits | undefined {
-  const settings = agentOf(config, rootKey)?.budget ?? config.agents.defaults.budget;
+function limitsOfRoot(config: Config, agent: AgentSettings | undefined): BudgetLimits | undefined {
+  const settings = agent?.budget ?? config.agents.defaults.budget;
   if (settings === undefined) return undefined;
   const limits = limitsOf(settings);
   return Object.values(limits).every((limit) => limit === null) ? undefined : limits;
 }
 
-function agentOf(config: Config, key: string): AgentSettings | undefined {
-  const { agentId } = parseKey(key);
+/** Not every key names its agent; then the row does, which is there as long as anything is below it. */
+async function rootAgentOf(
+  tx: ReadTx | WriteTx,
+  config: Config,
+  rootKey: string,
+): Promise<AgentSettings | undefined> {
+  const agentId = parseKey(rootKey).agentId ?? (await tx.sessions.get(rootKey))?.agentId;
   return agentId === undefined ? undefined : findAgent(config, agentId);
 }

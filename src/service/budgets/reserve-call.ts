@@ -25,7 +25,7 @@ import type { WriteTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import { modelOfRun } from '../usage/model-of-run.ts';
 import { saveBudget, toBudget } from './budget-rows.ts';
-import { budgetsOver, hasRootBudget, remedyOf } from './budgets-over.ts';
+import { budgetsOver, mayHaveRootBudget, remedyOf } from './budgets-over.ts';
 
 /** The last call of a run whose budget is used up. */
 export interface ClosingTurn {
@@ -54,7 +54,7 @@ export function mayBeBudgeted(
   context: ServiceContext,
   { isBudgeted, session }: { isBudgeted: boolean; session: SessionRow },
 ): boolean {
-  return isBudgeted || hasRootBudget(context.config(), session.rootKey);
+  return isBudgeted || mayHaveRootBudget(context.config(), session.rootKey);
 }
 
 /** Counts a run that begins under its budgets and reserves its first call. */
@@ -69,9 +69,9 @@ export async function startUnderBudget(
   const unpriced = unpricedFault(config, { ...of, budgets });
   if (unpriced !== undefined) return { isBudgeted: true, refusal: unpriced };
   const step = firstCall(budgets, needOf(of.session));
-  if (step.do === 'refuse') return { isBudgeted: true, refusal: textOf(config, step.by) };
+  if (step.do === 'refuse') return { isBudgeted: true, refusal: await textOf(tx, config, step.by) };
   await hold(tx, { runId: of.run.runId, had: [], budgets: budgets.map(countRun), step });
-  return { isBudgeted: true, closing: closingOf(config, step) };
+  return { isBudgeted: true, closing: await closingOf(tx, config, step) };
 }
 
 /**
@@ -91,7 +91,7 @@ export async function resumeUnderBudget(
   const budgets = await budgetsNow(tx, config, of.session);
   const step = isAsking ? nextCall(budgets, needOf(of.session)) : holdNothing(budgets);
   await hold(tx, { runId, had, budgets, step });
-  return { isBudgeted: budgets.length > 0, closing: closingOf(config, step) };
+  return { isBudgeted: budgets.length > 0, closing: await closingOf(tx, config, step) };
 }
 
 /** Reserves the next call of a run; returns the closing turn when it is the last one. */
@@ -108,7 +108,7 @@ export async function reserveCall(
   const budgets = await budgetsNow(tx, config, session);
   const step = nextCall(budgets, need ?? needOf(session));
   await hold(tx, { runId, had, budgets, step });
-  return closingOf(config, step);
+  return closingOf(tx, config, step);
 }
 
 /** Turns what a run has reserved into what its call used. With `isEnd` nothing of the run is left. */
@@ -210,11 +210,16 @@ function needOf({ totalTokens }: SessionRow): BudgetHold {
   return { tokens: totalTokens ?? 1, usd: 1 };
 }
 
-function closingOf(config: Config, step: CallStep): ClosingTurn | undefined {
+async function closingOf(
+  tx: WriteTx,
+  config: Config,
+  step: CallStep,
+): Promise<ClosingTurn | undefined> {
   if (step.do !== 'close') return undefined;
-  return { prompt: closingPrompt(step.by), error: textOf(config, step.by) };
+  return { prompt: closingPrompt(step.by), error: await textOf(tx, config, step.by) };
 }
 
-function textOf(config: Config, by: UsedUp): string {
-  return usedUpText(by, remedyOf(config, by.budget.ownerKey, by.kind));
+async function textOf(tx: WriteTx, config: Config, by: UsedUp): Promise<string> {
+  const { budget, kind } = by;
+  return usedUpText(by, await remedyOf(tx, config, { ownerKey: budget.ownerKey, kind }));
 }

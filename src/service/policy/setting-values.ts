@@ -37,14 +37,19 @@ function valueOf(
   return valueAt(config, name);
 }
 
-/** `a.b[2].c` */
-function valueAt(root: unknown, path: string): unknown {
-  let value = root;
-  for (const segment of path.split(/[.[\]]+/).filter((part) => part !== '')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, segment)) {
-      return undefined;
-    }
-    value = (value as Record<string, unknown>)[segment];
+/** `a.b[2].c`; a name may hold dots and brackets of its own, as those of models do. */
+function valueAt(value: unknown, path: string): unknown {
+  if (path === '') return value;
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (Array.isArray(value)) {
+    const [place = '', index] = /^\[(\d+)\]\.?/.exec(path) ?? [];
+    return index === undefined
+      ? undefined
+      : valueAt(value[Number(index)], path.slice(place.length));
   }
-  return value;
+  const [named] = Object.entries(value)
+    .map(([name, item]) => [name.trim(), item] as const)
+    .filter(([name]) => path.startsWith(name) && /^(?:[.[]|$)/.test(path.slice(name.length)))
+    .toSorted(([one], [other]) => other.length - one.length);
+  return named && valueAt(named[1], path.slice(named[0].length).replace(/^\./, ''));
 }

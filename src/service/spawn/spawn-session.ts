@@ -17,19 +17,21 @@ import {
   attachFiles,
   filesOf,
   receiptOf,
+  takeBack,
   toFilesJson,
 } from '../attachments/attach-files.ts';
-import { discardFolder, relDirOf } from '../attachments/attachment-folder.ts';
+import { relDirOf } from '../attachments/attachment-folder.ts';
 import { acceptRun, contentHashOf, findAccepted, type IdempotencyKey } from '../runs/accept-run.ts';
-import type { RunContext, RunServices } from '../context.ts';
+import type { RunServices } from '../context.ts';
 import { lockCaller } from '../runs/lock-caller.ts';
 import { isChatRoute, routeOf } from '../delivery/outbox.ts';
 import { giveBudget } from '../budgets/budget-rows.ts';
 import { newSessionRow } from '../sessions/session-rows.ts';
 import { attachmentsOf, missingRequester, planSpawn, type SpawnPlan } from './plan-spawn.ts';
 
-/** A spawn as it was asked for. */
+/** A spawn as it was asked for, under the configuration of that moment. */
 interface SpawnRequest {
+  config: Config;
   caller: SessionCaller;
   args: SessionsSpawnArgs;
   idempotency: IdempotencyKey | undefined;
@@ -45,19 +47,15 @@ export async function spawnSession(
   caller: SessionCaller,
   args: SessionsSpawnArgs,
 ): Promise<SessionsSpawnAnswer> {
-  const request: SpawnRequest = {
-    caller,
-    args,
-    idempotency: keyOf(caller, args),
-    attached: attachmentsOf(services.config(), args),
-  };
-  const { attached } = request;
+  const config = services.config();
+  const attached = attachmentsOf(config, args);
+  const request = { config, caller, args, idempotency: keyOf(caller, args), attached };
   if (!attached.ok || attached.files.length === 0) return acceptSpawn(services, request);
-  const judged = await services.store.read((tx) => judge(tx, services.config(), request));
+  const judged = await services.store.read((tx) => judge(tx, request));
   if ('status' in judged) return judged;
   const { agent } = judged.plan;
   const place = { agentId: agent.id, stateDir: services.stateDir };
-  const workspace = workspaceOf(services.config(), place);
+  const workspace = workspaceOf(config, place);
   const folder = await attachFiles(services, {
     workspace,
     agentId: agent.id,
@@ -66,7 +64,7 @@ export async function spawnSession(
   if (typeof folder === 'string') return faultOf('attachments', folder);
   // A commit that fails may have been done all the same: then the folder is left to the sweep.
   const answer = await acceptSpawn(services, request, folder);
-  if (!isOf(answer, folder)) await discardFolder(workspace, folder.folderId);
+  if (!isOf(answer, folder)) await takeBack(services, { workspace, folder });
   return answer;
 }
 
@@ -77,18 +75,15 @@ function acceptSpawn(
 ): Promise<SessionsSpawnAnswer> {
   return services.store.write('accept-spawn', async (tx) => {
     await lockCaller(tx, services, request.caller);
-    const judged = await judge(tx, services.config(), request);
-    return 'status' in judged
-      ? judged
-      : writeSpawn(tx, services, { ...request, ...judged, folder });
+    const judged = await judge(tx, request);
+    return 'status' in judged ? judged : writeSpawn(tx, { ...request, ...judged, folder });
   });
 }
 
 /** Returns what the spawn is to be; or its answer, when it is refused or was accepted before. */
 async function judge(
   tx: ReadTx,
-  config: Config,
-  { caller, args, idempotency, attached }: SpawnRequest,
+  { config, caller, args, idempotency, attached }: SpawnRequest,
 ): Promise<{ requester: SessionRow; plan: SpawnPlan } | SessionsSpawnAnswer> {
   const requester = await tx.sessions.get(caller.sessionKey);
   if (requester === undefined) {
@@ -111,8 +106,8 @@ function isOf(answer: SessionsSpawnAnswer, { folderId }: AttachedFolder): boolea
 
 async function writeSpawn(
   tx: WriteTx,
-  context: RunContext,
   {
+    config,
     caller,
     requester,
     args,
@@ -125,7 +120,6 @@ async function writeSpawn(
     folder: AttachedFolder | undefined;
   },
 ): Promise<SessionsSpawnAnswer> {
-  const config = context.config();
   const { archiveAfterMinutes, announce, runTimeoutSeconds } = config.agents.defaults.subagents;
   const childKey = `agent:${plan.agent.id}:subagent:${randomUUID()}`;
   const runId = randomUUID();

@@ -1,11 +1,17 @@
-/** Exchanges, spawns, deliveries and their jobs: each that is open has something that moves it on. */
+/** Exchanges, spawns with their files, deliveries and their jobs: each that is open has something that moves it on. */
 import { type Check, type DoctorDialect, type Statement, statement, UNFINISHED } from './check.ts';
 
-type FollowUp = 'advance-exchange' | 'announce-spawn' | 'deliver' | 'expire-inbox';
+type FollowUp =
+  | 'advance-exchange'
+  | 'announce-spawn'
+  | 'remove-attachments'
+  | 'deliver'
+  | 'expire-inbox';
 /** the name of the subject in a job's payload */
 const SUBJECT: Readonly<Record<FollowUp, string>> = {
   'advance-exchange': 'exchangeId',
   'announce-spawn': 'childKey',
+  'remove-attachments': 'folderId',
   deliver: 'routeKey',
   'expire-inbox': 'runId',
 };
@@ -17,6 +23,7 @@ export function followUpChecks(dialect: DoctorDialect): Check[] {
   return [
     ...exchangeChecks(dialect),
     ...spawnChecks(dialect),
+    attachmentsCheck(dialect),
     ...deliveryChecks(dialect),
     inboxCheck(dialect),
   ];
@@ -114,6 +121,18 @@ function deliveryChecks(dialect: DoctorDialect): Check[] {
       heal: ({ job_key: jobKey }) => [dialect.removeJob(jobKey)],
     },
   ];
+}
+
+function attachmentsCheck(dialect: DoctorDialect): Check {
+  return {
+    name: 'attachments-job',
+    rule: 'files of a sub-agent were given up and nothing removes them; the job is added again',
+    find: `select a.folder_id, a.child_key from attachments a
+      where a.state = 'leaving' and ${hasNoJob(dialect, 'remove-attachments', 'a.folder_id')}`,
+    heal: ({ folder_id: folderId }, now) => [
+      addJob(dialect, { kind: 'remove-attachments', subject: folderId, now }),
+    ],
+  };
 }
 
 function inboxCheck(dialect: DoctorDialect): Check {
