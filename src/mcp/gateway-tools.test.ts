@@ -51,3 +51,14 @@ test('[MD4] messages stay where they are when the client has given its call up',
   await tools.call('agents_list', {}, contextOf());
   assert.equal(taken, 1);
 });
+
+test('[MD8] a wait that names no time is cut as well', async () => {
+  const { tools, calls } = toolsOver({});
+  for (const name of ['sessions_send', 'sessions_wait', 'sessions_list'])
+    await tools.call(name, {}, contextOf());
+  await tools.call('sessions_send', { timeoutSeconds: 5 }, contextOf());
+  assert.deepEqual(
+    calls.map(({ args }) => args),
+    [{ timeoutSeconds: 10 }, { timeoutSeconds: 10 }, {}, { timeoutSeconds: 5 }],
+  );
+});
