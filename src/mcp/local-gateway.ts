@@ -2,6 +2,7 @@
 import type { SessionCaller } from '../core/caller.ts';
 import { maskSecrets } from '../core/mask-secrets.ts';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import { parseMethodParams } from '../protocol/methods.ts';
 import type { Services } from '../service/services.ts';
 import type { OfferedTool } from '../protocol/answers/method-answers.ts';
 import type { Logger } from '../util/logger.ts';
@@ -26,6 +27,9 @@ export function createLocalGateway({
   logger,
 }: LocalGatewayParts): McpGateway {
   const as = (sessionKey: string) => services.resolveCaller(sessionKey);
+  /** a name or key has the bounds that it has at the other doors */
+  const open = async (wanted: { clientName: string } | { key: string }): Promise<string> =>
+    (await services.openClientSession(parseMethodParams('sessions.create', wanted))).key;
   const told = <Answer>(work: Promise<Answer>): Promise<Answer> =>
     work.catch((thrown: unknown) => {
       throw toTold(thrown, logger);
@@ -33,7 +37,7 @@ export function createLocalGateway({
   return {
     openSession: ({ name, sessionKey }) => {
       const wanted = sessionKey === undefined ? { clientName: name } : { key: sessionKey };
-      return told(services.openClientSession(wanted).then(({ key }) => key));
+      return told(open(wanted));
     },
     listTools: (sessionKey) => told(as(sessionKey).then(listTools)),
     invoke: ({ sessionKey, tool, args }) =>
