@@ -316,7 +316,8 @@ test('[CL7] a gateway that is not there is tried again, with pauses; calls wait 
 test('[CL7] a call larger than the gateway takes is refused before it is sent, and costs no connection', async (t) => {
   const door = await startGateway({ limits: { maxPayloadBytes: 200_000 } });
   t.after(() => door.gateway.close());
-  const client = clientOf(t, door, { url: door.url, token: TOKEN });
+  const client = createClient({ url: door.url, token: TOKEN, firstRetryMs: 5 });
+  t.after(() => client.close());
   await client.call('health');
   const { states } = watchStates(client);
   for (const cursor of ['x'.repeat(200_001), 'ä'.repeat(100_001)])
