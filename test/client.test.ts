@@ -295,9 +295,12 @@ test('[CL7] a gateway that is not there is tried again, with pauses; calls wait 
   const hopeless = clientOf(t, world, { url, patienceMs: 30 });
   await assert.rejects(hopeless.call('health'), {
     code: 'unavailable',
+    message: /health was not sent: cannot connect to the gateway at .*trunkline gateway/,
     details: { code: 'NOT_CONNECTED' },
   });
   assert.equal(hopeless.state, 'connecting');
+  const hasty = clientOf(t, world, { url, firstPatienceMs: 30 });
+  await assert.rejects(hasty.call('health'), { details: { code: 'NOT_CONNECTED' } });
   const limited = hopeless.call('health', {}, { timeoutMs: 5 });
   await assert.rejects(limited, { code: 'unavailable', message: /within 5 ms/ });
   await hopeless.close();
@@ -308,6 +311,22 @@ test('[CL7] a gateway that is not there is tried again, with pauses; calls wait 
   link.cut();
   await again;
   assert.deepEqual(states, ['reconnecting', 'open']);
+});
+
+test('[CL7] a call larger than the gateway takes is refused before it is sent, and costs no connection', async (t) => {
+  const door = await startGateway({ limits: { maxPayloadBytes: 200_000 } });
+  t.after(() => door.gateway.close());
+  const client = createClient({ url: door.url, token: TOKEN, firstRetryMs: 5 });
+  t.after(() => client.close());
+  await client.call('health');
+  const { states } = watchStates(client);
+  for (const cursor of ['x'.repeat(200_001), 'ä'.repeat(100_001)])
+    await assert.rejects(client.request('sessions.list', { cursor }, { timeoutMs: 5000 }), {
+      code: 'too_large',
+      message: /sessions\.list was not sent.*200000 bytes/,
+    });
+  await client.call('sessions.list', { search: 'x'.repeat(200) });
+  assert.deepEqual(states, []);
 });
 
 test('[CL7] a gateway that does not let it in ends the client, and everything that waits', async (t) => {

@@ -1,7 +1,9 @@
 /** The bridge of a harness, `trunkline mcp`, while its gateway is killed and started again. */
 import assert from 'node:assert/strict';
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connectGateway } from '../src/client/gateway-client.ts';
@@ -50,3 +52,42 @@ test('[MD9] a call goes on through a kill of the gateway, and is done once', asy
   const { sessions } = await client.call('sessions.list', { spawnedBy: 'agent:main:mcp:harness' });
   assert.equal(sessions.length, 2);
 });
+
+for (const { what, says } of [
+  { what: 'that is not there', says: /cannot connect to the gateway at .*trunkline gateway/ },
+  { what: 'that refuses the token', says: /token is wrong/ },
+])
+  test(`[MD9] a bridge to a gateway ${what} says so, in the answer and on stderr`, async (t) => {
+    const isThere = what.includes('token');
+    const url = isThere ? await startedUrl(t) : await unusedUrl();
+    const harness = new Client({ name: 'harness', version: '1' });
+    t.after(() => harness.close());
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [PROGRAM, 'mcp', '--url', url],
+      env: { ...process.env, TRUNKLINE_GATEWAY_TOKEN: 'wrong' } as Record<string, string>,
+      stderr: 'pipe',
+    });
+    let noted = '';
+    transport.stderr?.on('data', (text: Buffer) => (noted += text.toString()));
+    await harness.connect(transport);
+    const { isError, structuredContent } = await harness.callTool({ name: 'agents_list' });
+    assert.equal(isError, true);
+    assert.match(String((structuredContent as { error: string }).error), says);
+    await assert.rejects(harness.listTools(), says);
+    assert.match(noted, says);
+  });
+
+async function startedUrl(t: TestContext): Promise<string> {
+  const stateDir = makeStateDir(t, { config: CRASH_CONFIG });
+  return (await startGatewayProcess(t, { stateDir }).ready).url;
+}
+
+/** An address at which nobody listens any more. */
+async function unusedUrl(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return `http://127.0.0.1:${port}`;
+}

@@ -311,16 +311,21 @@ test('[MD11] what is no request is refused before anything is done', async (t) =
   assert.equal(await post(`${'['.repeat(500)}${']'.repeat(500)}`), 400);
   assert.equal(await post('[]'), 400);
   assert.equal(await post('{"jsonrpc":"2.0"}'), 400);
-  const initialize = JSON.stringify({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'initialize',
-    params: {
-      protocolVersion: '2025-06-18',
-      capabilities: {},
-      clientInfo: { name: 'x', version: '1' },
-    },
-  });
+  const initializeAs = (name: string): string =>
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: {
+        protocolVersion: '2025-06-18',
+        capabilities: {},
+        clientInfo: { name, version: '1' },
+      },
+    });
+  const initialize = initializeAs('x');
+  assert.equal(await post(initializeAs('x'.repeat(257))), 400);
+  assert.equal(await post(initialize, { 'x-trunkline-session-key': 'k'.repeat(513) }), 400);
+  assert.equal(await post(initialize, { 'x-trunkline-session-key': 'agent::mcp:' }), 400);
   assert.equal(await post(initialize, { origin: 'https://evil.example' }), 403);
   assert.equal(await post(initialize, { 'x-trunkline-session-key': 'agent:a:subagent:x' }), 404);
   assert.equal(await post(initialize, { 'mcp-session-id': '!!!' }), 200);

@@ -3,7 +3,6 @@ import type { McpHttpDoor } from '../mcp/create-http-door.ts';
 import { createLocalGateway } from '../mcp/local-gateway.ts';
 import type { LocalGatewayParts } from '../mcp/local-gateway.ts';
 import type { Config } from '../protocol/options/config.ts';
-import type { Logger } from '../util/logger.ts';
 import { TRUNKLINE_VERSION } from './version.ts';
 
 /** Returns what answers `/mcp`. The library behind it is loaded at the first request. */
@@ -11,13 +10,13 @@ export function mcpDoor({
   config,
   logger,
   ...parts
-}: LocalGatewayParts & { config: () => Config; logger: Logger }): McpDoor {
+}: LocalGatewayParts & { config: () => Config }): McpDoor {
   const settings = () => config().gateway.http.endpoints.mcp;
   let door: Promise<McpHttpDoor> | undefined;
   const load = async (): Promise<McpHttpDoor> => {
     const { createMcpHttpDoor } = await import('../mcp/create-http-door.ts');
     return createMcpHttpDoor({
-      gateway: createLocalGateway(parts),
+      gateway: createLocalGateway({ ...parts, logger }),
       version: TRUNKLINE_VERSION,
       maxWaitSeconds: () => settings().maxWaitSeconds,
       logger,

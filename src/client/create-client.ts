@@ -21,6 +21,8 @@ export interface ClientOptions extends Omit<ConnectOptions, 'signal'> {
   lastRetryMs?: number | undefined;
   /** how long a call waits for a connection; default 60000 */
   patienceMs?: number | undefined;
+  /** the same before the first connection, when the gateway may never have been there; as `patienceMs` when absent */
+  firstPatienceMs?: number | undefined;
   /** told what a listener throws; nobody is when absent */
   onListenerError?: ((error: unknown) => void) | undefined;
 }
@@ -87,10 +89,16 @@ class ReconnectingClient implements Client {
   #state: ClientState = 'connecting';
   #hello: HelloOk | undefined;
   #connection: GatewayClient | undefined;
+  /** why it is not connected */
+  #lastError: GatewayError | undefined;
 
   constructor(options: ClientOptions) {
     this.#options = options;
-    this.#calls = createOpenCalls({ patienceMs: options.patienceMs ?? PATIENCE_MS });
+    const { patienceMs = PATIENCE_MS, firstPatienceMs = patienceMs } = options;
+    this.#calls = createOpenCalls({
+      patienceMs: () => (this.#hello === undefined ? firstPatienceMs : patienceMs),
+      why: () => this.#lastError,
+    });
     this.#running = this.#run();
   }
 
@@ -233,6 +241,7 @@ class ReconnectingClient implements Client {
 
   #setState(state: ClientState, error: GatewayError | undefined): void {
     this.#state = state;
+    this.#lastError = error;
     for (const listener of this.#stateListeners) this.#safely(() => listener(state, error));
   }
 

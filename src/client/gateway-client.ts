@@ -115,6 +115,8 @@ class ClientConnection {
   #watchdog: ReturnType<typeof setInterval> | undefined;
   #failure: GatewayError | undefined;
   #wasOpen = false;
+  /** bytes of one frame; beyond it the gateway ends the connection */
+  #maxFrameBytes = Infinity;
 
   constructor(url: string) {
     this.#url = url;
@@ -132,6 +134,7 @@ class ClientConnection {
 
   opened(hello: HelloOk): GatewayClient {
     this.#watch(hello.policy.tickIntervalMs);
+    this.#maxFrameBytes = hello.policy.maxPayload;
     const isOpen = () => this.#socket.readyState === WebSocket.OPEN;
     return {
       hello,
@@ -163,6 +166,8 @@ class ClientConnection {
     const id = String(this.#nextId++);
     const frame = toText({ type: 'req', id, method, params });
     if (frame === undefined) return Promise.reject(notJson(method));
+    if (isLonger(frame, this.#maxFrameBytes))
+      return Promise.reject(tooLarge(method, this.#maxFrameBytes));
     const answer = new Promise<unknown>((resolve, reject) =>
       this.#pending.set(id, { resolve, reject, ...options }),
     );
@@ -248,6 +253,19 @@ function toText(frame: object): string | undefined {
 
 function notJson(method: string): GatewayError {
   return new GatewayError('invalid_request', `${method}: the parameters are no JSON`);
+}
+
+/** Whether a text has more bytes; counted only where its characters leave it open. */
+function isLonger(text: string, maxBytes: number): boolean {
+  if (text.length * 3 <= maxBytes) return false;
+  return text.length > maxBytes || new TextEncoder().encode(text).length > maxBytes;
+}
+
+function tooLarge(method: string, maxBytes: number): GatewayError {
+  return new GatewayError(
+    'too_large',
+    `${method} was not sent: its frame is larger than ${maxBytes} bytes`,
+  );
 }
 
 /** Returns a frame, or undefined: text is all that a gateway sends. */

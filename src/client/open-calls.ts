@@ -42,8 +42,15 @@ interface Call extends NewCall {
 /** Calls that are held at one time; more are refused. */
 const MAX_HELD = 1000;
 
-/** Returns no calls yet, and no connection. `patienceMs` = how long a call is held for one. */
-export function createOpenCalls({ patienceMs }: { patienceMs: number }): OpenCalls {
+export interface OpenCallsOptions {
+  /** how long a call that is held now waits for a connection */
+  patienceMs: () => number;
+  /** why there is no connection */
+  why: () => GatewayError | undefined;
+}
+
+/** Returns no calls yet, and no connection. */
+export function createOpenCalls({ patienceMs, why }: OpenCallsOptions): OpenCalls {
   const held = new Set<Call>();
   let connection: GatewayClient | undefined;
   let ended: GatewayError | undefined;
@@ -54,8 +61,8 @@ export function createOpenCalls({ patienceMs }: { patienceMs: number }): OpenCal
     held.add(call);
     const waitMs = leftOf(call) ?? 0;
     call.patience = setTimeout(
-      () => call.reject(notConnected(call.method)),
-      Math.max(patienceMs, waitMs),
+      () => call.reject(notConnected(call.method, why())),
+      Math.max(patienceMs(), waitMs),
     );
   }
 
@@ -166,12 +173,12 @@ function tooSlow(method: string, timeoutMs: number): GatewayError {
   return new GatewayError('unavailable', `${method} was not answered within ${timeoutMs} ms`);
 }
 
-function notConnected(method: string): GatewayError {
-  return new GatewayError(
-    'unavailable',
-    `${method} was not sent: the gateway cannot be reached; try again`,
-    { details: { code: 'NOT_CONNECTED' } },
-  );
+function notConnected(method: string, cause: GatewayError | undefined): GatewayError {
+  const why = cause?.message ?? 'the gateway cannot be reached; try again';
+  return new GatewayError('unavailable', `${method} was not sent: ${why}`, {
+    details: { code: 'NOT_CONNECTED' },
+    cause,
+  });
 }
 
 function notHeld(): GatewayError {

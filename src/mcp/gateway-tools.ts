@@ -1,5 +1,6 @@
 /** The session tools as an MCP client sees and calls them. */
 import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/server';
+import { INBOX_TOOL } from '../core/tool-names.ts';
 import { toGatewayError } from '../protocol/errors.ts';
 import { isToolFailure } from '../protocol/tools/session-tools.ts';
 import { describeTool } from './describe-tool.ts';
@@ -7,8 +8,6 @@ import type { McpGateway } from './mcp-gateway.ts';
 import type { ToolSet } from './serve-tools.ts';
 import { limitWait, sayHowToGoOn } from './wait-limit.ts';
 import { withProgress } from './with-progress.ts';
-
-const INBOX = 'sessions_inbox';
 
 interface Door {
   gateway: McpGateway;
@@ -30,7 +29,7 @@ export function gatewayTools(
       try {
         const call = { sessionKey: await sessionKey(context), tool: name, args };
         const answer = await callWithin(door, { call, context });
-        return toResult(answer, await messagesFor(door, call));
+        return toResult(answer, await messagesFor(door, { call, context }));
       } catch (cause) {
         const error = toGatewayError(cause);
         if (error.code === 'unknown_name') return undefined;
@@ -50,14 +49,22 @@ async function callWithin(
   return sayHowToGoOn(answer, { asked: call, waited: limited });
 }
 
-/** What others have sent to this client meanwhile: it comes with the call's result. */
+/** What others have sent to this client meanwhile: it comes with the call's result, if the client is there to get it. */
 async function messagesFor(
   { gateway }: Door,
-  { sessionKey, tool }: { sessionKey: string; tool: string },
+  {
+    call: { sessionKey, tool },
+    context,
+  }: { call: Parameters<McpGateway['invoke']>[0]; context: ServerContext },
 ): Promise<string[]> {
-  if (tool === INBOX) return [];
-  const inbox = await gateway.takeNews(sessionKey);
-  return inbox === undefined ? [] : [JSON.stringify({ inbox })];
+  if (tool === INBOX_TOOL || context.mcpReq.signal.aborted) return [];
+  try {
+    const inbox = await gateway.takeNews(sessionKey);
+    return inbox === undefined ? [] : [JSON.stringify({ inbox })];
+  } catch {
+    // the call is done, and says so; what could not be fetched comes with the next one
+    return [];
+  }
 }
 
 function toResult(answer: object, messages: readonly string[]): CallToolResult {

@@ -1,7 +1,11 @@
 /** The gateway as `/mcp` reaches it: in the same process. */
 import type { SessionCaller } from '../core/caller.ts';
+import { maskSecrets } from '../core/mask-secrets.ts';
+import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import { parseMethodParams } from '../protocol/methods.ts';
 import type { Services } from '../service/services.ts';
 import type { OfferedTool } from '../protocol/answers/method-answers.ts';
+import type { Logger } from '../util/logger.ts';
 import type { McpGateway } from './mcp-gateway.ts';
 
 export interface LocalGatewayParts {
@@ -12,6 +16,7 @@ export interface LocalGatewayParts {
     args: Record<string, unknown>;
   }) => Promise<object>;
   listTools: (caller: SessionCaller) => Promise<OfferedTool[]>;
+  logger: Logger;
 }
 
 /** Returns the gateway behind these use cases. */
@@ -19,16 +24,36 @@ export function createLocalGateway({
   services,
   invokeTool,
   listTools,
+  logger,
 }: LocalGatewayParts): McpGateway {
+  const as = (sessionKey: string) => services.resolveCaller(sessionKey);
+  /** a name or key has the bounds that it has at the other doors */
+  const open = async (wanted: { clientName: string } | { key: string }): Promise<string> =>
+    (await services.openClientSession(parseMethodParams('sessions.create', wanted))).key;
+  const told = <Answer>(work: Promise<Answer>): Promise<Answer> =>
+    work.catch((thrown: unknown) => {
+      throw toTold(thrown, logger);
+    });
   return {
-    openSession: async ({ name, sessionKey }) => {
+    openSession: ({ name, sessionKey }) => {
       const wanted = sessionKey === undefined ? { clientName: name } : { key: sessionKey };
-      return (await services.openClientSession(wanted)).key;
+      return told(open(wanted));
     },
-    listTools: async (sessionKey) => listTools(await services.resolveCaller(sessionKey)),
-    invoke: async ({ sessionKey, tool, args }) =>
-      invokeTool({ caller: await services.resolveCaller(sessionKey), tool, args }),
-    takeNews: async (sessionKey) =>
-      services.takeInboxNews(await services.resolveCaller(sessionKey)),
+    listTools: (sessionKey) => told(as(sessionKey).then(listTools)),
+    invoke: ({ sessionKey, tool, args }) =>
+      told(as(sessionKey).then((caller) => invokeTool({ caller, tool, args }))),
+    takeNews: (sessionKey) => told(as(sessionKey).then(services.takeInboxNews)),
   };
+}
+
+/** The library tells a client the text of whatever is thrown: no cause of a fault and no credential may be in it. */
+function toTold(thrown: unknown, logger: Logger): GatewayError {
+  const error = toGatewayError(thrown);
+  if (error.code === 'internal') logger.error({ err: thrown }, 'an MCP request failed');
+  const { code, details } = error;
+  return new GatewayError(
+    code,
+    maskSecrets(error.message),
+    details === undefined ? {} : { details },
+  );
 }

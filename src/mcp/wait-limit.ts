@@ -1,4 +1,5 @@
 /** Waits end before the client's own limit does: a call that the client gave up looks like a lost message. */
+import { WAIT_TIMEOUT_DEFAULT } from '../protocol/tools/session-tools.ts';
 import type { McpToolCall } from './mcp-gateway.ts';
 
 const WAITING_TOOLS: readonly string[] = ['sessions_send', 'sessions_wait'];
@@ -6,7 +7,7 @@ const WAITING_TOOLS: readonly string[] = ['sessions_send', 'sessions_wait'];
 /** Returns the call with a wait of at most so many seconds. */
 export function limitWait(call: McpToolCall, maxSeconds: number): McpToolCall {
   if (!WAITING_TOOLS.includes(call.tool)) return call;
-  const { timeoutSeconds } = call.args;
+  const { timeoutSeconds = WAIT_TIMEOUT_DEFAULT } = call.args;
   if (typeof timeoutSeconds !== 'number' || timeoutSeconds <= maxSeconds) return call;
   return { ...call, args: { ...call.args, timeoutSeconds: maxSeconds } };
 }

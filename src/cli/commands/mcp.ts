@@ -13,6 +13,9 @@ interface McpFlags extends ClientFlags {
 /** Below the limits at which harnesses give a call up, seconds. */
 const DEFAULT_MAX_WAIT = 50;
 
+/** Below the limits at which harnesses give up a server that starts, ms. */
+const FIRST_PATIENCE_MS = 5000;
+
 export function defineMcp(command: Command, io: CliIo): void {
   command
     .description(
@@ -32,7 +35,17 @@ export function defineMcp(command: Command, io: CliIo): void {
       import('../../mcp/socket-gateway.ts'),
       import('../../mcp/serve-mcp-stdio.ts'),
     ]);
-    const client = createClient({ ...connectOptions(flags, io), clientName: 'trunkline-mcp' });
+    const client = createClient({
+      ...connectOptions(flags, io),
+      clientName: 'trunkline-mcp',
+      firstPatienceMs: FIRST_PATIENCE_MS,
+    });
+    let told: string | undefined;
+    const stopTelling = client.onState((_state, error) => {
+      // once, not with each attempt
+      if (error !== undefined && error.message !== told) io.note(`trunkline mcp: ${error.message}`);
+      told = error?.message;
+    });
     await serveMcpStdio({
       gateway: createSocketGateway(client),
       version: TRUNKLINE_VERSION,
@@ -40,6 +53,7 @@ export function defineMcp(command: Command, io: CliIo): void {
       sessionKey: flags.as,
       onError: (error) => io.note(`trunkline mcp: ${error.message}`),
     });
+    stopTelling();
     await client.close();
   });
 }

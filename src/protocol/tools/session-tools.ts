@@ -47,6 +47,8 @@ export const CURSOR_MAX = 4096;
 export const WORDS_MAX = 1_000_000;
 /** seconds */
 const WAIT_TIMEOUT_MAX = 3600;
+/** Seconds that a call waits which names none. */
+export const WAIT_TIMEOUT_DEFAULT = 30;
 
 /** What each parameter accepts, in words for the error text. */
 export const parameterRules = z.registry<{ rule: string }>();

@@ -20,8 +20,11 @@ interface InboxWorld {
   state(runId: string): Promise<string>;
 }
 
-async function inboxWorld(t: TestContext): Promise<InboxWorld> {
-  const world = createSessionWorld(t);
+async function inboxWorld(
+  t: TestContext,
+  written?: Parameters<typeof createSessionWorld>[1],
+): Promise<InboxWorld> {
+  const world = createSessionWorld(t, written);
   await world.add({ key: KEY });
   const { store } = world.context;
   const context: RunContext = {
@@ -82,6 +85,16 @@ test('[IB6] what came since is handed over once, beside another call; nothing ne
   assert.deepEqual([second?.messages, second?.notes.map(({ text }) => text)], [[], ['n']]);
   assert.equal(await takeInboxNews(context, caller), undefined);
   assert.equal(await takeInboxNews(context, world.caller('agent:main:main')), undefined);
+});
+
+test('[IB6, IB9] a client whose tool policy closes sessions_inbox is handed nothing beside another call', async (t) => {
+  const { world, context, accept, note, state } = await inboxWorld(t, {
+    tools: { deny: ['sessions_inbox'] },
+  });
+  await accept('one');
+  await note('n');
+  assert.equal(await takeInboxNews(context, world.caller(KEY)), undefined);
+  assert.equal(await state('one'), 'queued');
 });
 
 test('[IB10] what waits in an inbox is claimed by nobody, whatever its class was to be', async (t) => {

@@ -1,11 +1,13 @@
 /** `sessions_inbox`: what a client has in hand, what waits, and its answer to it. */
 import type { SessionCaller } from '../../core/caller.ts';
 import { isClientKey } from '../../core/keys.ts';
+import { INBOX_TOOL } from '../../core/tool-names.ts';
 import { faultOf } from '../../core/refusals.ts';
 import type { SessionsInboxAnswer, SessionsInboxPage } from '../../protocol/tools/inbox-answer.ts';
 import { INBOX_NOTES_MAX, type SessionsInboxArgs } from '../../protocol/tools/session-tools.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { RunContext } from '../context.ts';
+import { closedTool } from '../sessions/closed-tool.ts';
 import { answerMessage } from './answer-message.ts';
 import { openSession } from './client-session.ts';
 import { handOverIn, type HandedOver, tellHandedOver } from './hand-over-inbox.ts';
@@ -45,7 +47,10 @@ export async function takeInboxNews(
   if (!isClientKey(sessionKey)) return undefined;
   const isNews = await context.store.read(async (tx) => {
     const [first] = await tx.inputs.pending(sessionKey, 1);
-    return first !== undefined && (await nothingNew(tx, sessionKey)) === undefined;
+    if (first === undefined || (await nothingNew(tx, sessionKey)) !== undefined) return false;
+    // whoever may not answer is handed nothing
+    const tool = INBOX_TOOL;
+    return (await closedTool(tx, context.config(), { caller, tool })) === undefined;
   });
   if (!isNews) return undefined;
   const { page, handed } = await handOver(context, { caller, noteLimit: INBOX_NOTES_MAX });

@@ -4,6 +4,7 @@ import type { SessionCaller } from '../../core/caller.ts';
 import { faultOf, type Refusal, toldOf } from '../../core/refusals.ts';
 import { ERROR_CODES, toGatewayError } from '../../protocol/errors.ts';
 import type { Provenance } from '../../protocol/message.ts';
+import { WAIT_TIMEOUT_DEFAULT } from '../../protocol/tools/session-tools.ts';
 import type {
   SessionsSendAnswer,
   SessionsSendArgs,
@@ -31,8 +32,6 @@ import { openExchange } from '../exchange/open-exchange.ts';
 import { openWait } from '../runs/wait-in-run.ts';
 import { awaitReply } from './await-reply.ts';
 import { findRecipient, sendRefusal } from './check-send.ts';
-
-const DEFAULT_TIMEOUT_SECONDS = 30;
 
 interface SendOrder {
   caller: SessionCaller;
@@ -96,7 +95,7 @@ function toOrder(caller: SessionCaller, args: SessionsSendArgs): SendOrder {
   return {
     caller,
     args,
-    timeoutMs: (args.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
+    timeoutMs: (args.timeoutSeconds ?? WAIT_TIMEOUT_DEFAULT) * 1000,
     runId,
     // A call from outside a run is a root of its own (A11).
     rootRunId: caller.run?.rootRunId ?? runId,

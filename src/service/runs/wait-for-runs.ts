@@ -6,6 +6,7 @@ import { isOutcome } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import {
   WAIT_TARGETS_MAX,
+  WAIT_TIMEOUT_DEFAULT,
   type SessionsWaitAnswer,
   type SessionsWaitArgs,
   type SessionsWaited,
@@ -33,8 +34,6 @@ import {
   waitsOfCall,
 } from './wait-in-run.ts';
 
-const DEFAULT_TIMEOUT_SECONDS = 30;
-
 /** Waits as a session: in a run by rows that survive a restart, else by reading. */
 export async function waitAsSession(
   services: RunServices,
@@ -42,7 +41,7 @@ export async function waitAsSession(
   args: SessionsWaitArgs,
 ): Promise<SessionsWaitAnswer> {
   const mode = args.mode ?? 'all';
-  const timeoutMs = (args.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000;
+  const timeoutMs = (args.timeoutSeconds ?? WAIT_TIMEOUT_DEFAULT) * 1000;
   const { run: call } = caller;
   if (call !== undefined && timeoutMs > 0) {
     return waitInRun(services, { caller, call, args, mode, timeoutMs });
