@@ -1,5 +1,5 @@
 import type { SessionCaller } from '../src/core/caller.ts';
-import type { SessionsListAnswer } from '../src/protocol/tools/session-tools.ts';
+import type { SessionsListAnswer } from '../src/protocol/tools/session-tool-answers.ts';
 import { listSessions } from '../src/service/sessions/list-sessions.ts';
 import { systemClock } from '../src/util/clock.ts';
 import { silentLogger } from '../src/util/logger.ts';

@@ -21,7 +21,7 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { connectGateway } from '../src/client/gateway-client.ts';
 import { toolCallsOf } from '../src/protocol/message.ts';
-import type { AttachmentReceipt } from '../src/protocol/tools/session-tools.ts';
+import type { AttachmentReceipt } from '../src/protocol/tools/session-tool-answers.ts';
 import type { Store } from '../src/store/store.ts';
 import { call, startWorld, type TestWorld, type WorldOptions } from './helpers/test-world.ts';
 

@@ -49,7 +49,7 @@ const FORBIDDEN_IN: Record<string, number> = {
   'service/sessions/resolve-target.ts': 1,
   // types, and the word for one
   'protocol/tools/session-tools.ts': 2,
-  'protocol/tools/session-tool-answers.ts': 1,
+  'protocol/tools/session-tool-answer-schemas.ts': 1,
   'protocol/answers/policy-answers.ts': 1,
   // errors of the operator's doors
   'service/devices/decide-pairings.ts': 1,

@@ -2,7 +2,7 @@
  * The order in which a spawn is judged (B7.3), as one table: the first rule that a spawn breaks answers.
  * The arguments' shape (step 1) is judged before, by `parseToolArgs`; after the last rule the child starts.
  */
-import type { SessionsSpawnArgs } from '../protocol/tools/session-tools.ts';
+import type { SessionsSpawnArgs } from '../protocol/tools/session-tool-args.ts';
 import { decideSpawn } from './access.ts';
 import type { AgentSettings, SpawnTargets } from './agents.ts';
 import { type ChildBudgetFacts, childBudgetFault, childPriceFault } from './child-budget.ts';

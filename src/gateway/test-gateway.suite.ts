@@ -5,7 +5,7 @@ import { WebSocket } from 'ws';
 import type { ClientOptions } from 'ws';
 import type { SessionCaller } from '../core/caller.ts';
 import { GatewayError } from '../protocol/errors.ts';
-import type { SessionsWaited } from '../protocol/tools/session-tools.ts';
+import type { SessionsWaited } from '../protocol/tools/session-tool-answers.ts';
 import type { EventFrame, ResponseFrame, ServerFrame } from '../protocol/frames.ts';
 import { createRunEvents } from '../service/run-events.ts';
 import type { RunEvents } from '../service/run-events.ts';

@@ -1,7 +1,7 @@
 /** A session tool in MCP's words: title, hints, schemas. */
 import type { Tool } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { SESSION_TOOL_ANSWERS } from '../protocol/tools/session-tool-answers.ts';
+import { SESSION_TOOL_ANSWERS } from '../protocol/tools/session-tool-answer-schemas.ts';
 import { SESSION_TOOL_NAMES } from '../protocol/tools/session-tools.ts';
 import type { SessionToolName } from '../protocol/tools/session-tools.ts';
 import type { OfferedTool } from '../protocol/answers/method-answers.ts';

@@ -3,7 +3,7 @@ import { ResourceNotFoundError } from '@modelcontextprotocol/server';
 import type { Resource, Server, ServerContext } from '@modelcontextprotocol/server';
 import { GatewayError } from '../protocol/errors.ts';
 import { isToolFailure } from '../protocol/tools/session-tools.ts';
-import type { SessionRowView, SessionsListPage } from '../protocol/tools/session-tools.ts';
+import type { SessionRowView, SessionsListPage } from '../protocol/tools/session-tool-answers.ts';
 import type { McpGateway } from './mcp-gateway.ts';
 
 const PREFIX = 'trunkline://sessions/';

@@ -1,5 +1,5 @@
 /** Waits end before the client's own limit does: a call that the client gave up looks like a lost message. */
-import { WAIT_TIMEOUT_DEFAULT } from '../protocol/tools/session-tools.ts';
+import { WAIT_TIMEOUT_DEFAULT } from '../protocol/tools/tool-limits.ts';
 import type { McpToolCall } from './mcp-gateway.ts';
 
 const WAITING_TOOLS: readonly string[] = ['sessions_send', 'sessions_wait'];

@@ -1,7 +1,7 @@
 /** The parameters of the gateway methods (SPEC B10.4), and those that are documented but not supported yet. */
 import { z } from 'zod';
 import { OPERATOR_SCOPES } from './scopes.ts';
-import { CURSOR_MAX, KEY_MAX, NAME_MAX, WORDS_MAX } from './tools/session-tools.ts';
+import { CURSOR_MAX, KEY_MAX, NAME_MAX, WORDS_MAX } from './tools/tool-limits.ts';
 import {
   DELIVERY_STATES,
   POLICY_VERBS,

@@ -21,23 +21,25 @@ import type { MessagePosition } from '../protocol/events.ts';
 import type {
   AgentsListAnswer,
   SessionsHistoryAnswer,
-  SessionsHistoryArgs,
-  SessionsInboxArgs,
   SessionsListAnswer,
-  SessionsListArgs,
   SessionsSearchAnswer,
-  SessionsSearchArgs,
   SessionsSearchPage,
   SessionsSendAnswer,
-  SessionsSendArgs,
   SessionsSpawnAnswer,
-  SessionsSpawnArgs,
   SessionsStopAnswer,
-  SessionsStopArgs,
   SessionsWaitAnswer,
-  SessionsWaitArgs,
   SessionsWaited,
-} from '../protocol/tools/session-tools.ts';
+} from '../protocol/tools/session-tool-answers.ts';
+import type {
+  SessionsHistoryArgs,
+  SessionsInboxArgs,
+  SessionsListArgs,
+  SessionsSearchArgs,
+  SessionsSendArgs,
+  SessionsSpawnArgs,
+  SessionsStopArgs,
+  SessionsWaitArgs,
+} from '../protocol/tools/session-tool-args.ts';
 import type { QueueDrop, QueueMode, SendPolicyAction, ThinkingLevel } from '../protocol/words.ts';
 import type { DeskAnswer } from '../protocol/answers/delivery-answers.ts';
 import type { DeliveriesQuery } from './delivery/list-deliveries.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CliIo } from '../cli-io.ts';
-import type { SessionsWaited } from '../../protocol/tools/session-tools.ts';
+import type { SessionsWaited } from '../../protocol/tools/session-tool-answers.ts';
 import { addClientOptions, withGateway } from '../client-options.ts';
 import type { ClientFlags } from '../client-options.ts';
 import { EXIT } from '../exit-codes.ts';

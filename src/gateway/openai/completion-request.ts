@@ -1,7 +1,7 @@
 /** What `POST /v1/chat/completions` asks for (B15), checked before anything is done. */
 import { z } from 'zod';
 import { GatewayError } from '../../protocol/errors.ts';
-import { NAME_MAX, WORDS_MAX } from '../../protocol/tools/session-tools.ts';
+import { NAME_MAX, WORDS_MAX } from '../../protocol/tools/tool-limits.ts';
 import { briefly } from '../../util/briefly.ts';
 
 const text = z.string().max(WORDS_MAX);

@@ -1,5 +1,5 @@
 /** What each gateway method answers; the gateway's handlers and the client's methods are typed by it. */
-import type { SessionsSearchPage, SessionsWaited } from '../tools/session-tools.ts';
+import type { SessionsSearchPage, SessionsWaited } from '../tools/session-tool-answers.ts';
 import type { AuditPage } from './audit-answers.ts';
 import type { DeliveriesPage, DeskAnswer, SentDirect } from './delivery-answers.ts';
 import type { DeviceView, PairingView } from './device-answers.ts';

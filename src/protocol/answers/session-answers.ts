@@ -5,7 +5,7 @@ import type {
   PendingMessage,
   SessionRowView,
   SessionsHistoryPage,
-} from '../tools/session-tools.ts';
+} from '../tools/session-tool-answers.ts';
 
 export interface OperatorSessionsPage {
   ts: number;

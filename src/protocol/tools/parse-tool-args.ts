@@ -11,11 +11,10 @@ import {
   sessionsSpawnArgs,
   sessionsStopArgs,
   sessionsWaitArgs,
-  WAIT_TARGETS_MAX,
-} from './session-tools.ts';
+} from './session-tool-args.ts';
+import { WAIT_TARGETS_MAX } from './tool-limits.ts';
 import { whyUnusable } from './usable-arguments.ts';
 import type {
-  SessionToolName,
   SessionsHistoryArgs,
   SessionsInboxArgs,
   SessionsListArgs,
@@ -24,7 +23,8 @@ import type {
   SessionsSpawnArgs,
   SessionsStopArgs,
   SessionsWaitArgs,
-} from './session-tools.ts';
+} from './session-tool-args.ts';
+import type { SessionToolName } from './session-tools.ts';
 import { briefly } from '../../util/briefly.ts';
 
 /** The checked arguments of each session tool. */

@@ -9,7 +9,7 @@ import {
   sessionsSpawnArgs,
   sessionsStopArgs,
   sessionsWaitArgs,
-} from './session-tools.ts';
+} from './session-tool-args.ts';
 import type { SessionToolName } from './session-tools.ts';
 
 /** A session tool as a model sees it; the form of `ToolSpec` in `agent/`. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { factsOf, type Attachment, type AttachmentFacts } from '../../core/attachments.ts';
 import { parseStoredObject } from '../../core/stored-message.ts';
-import type { AttachmentReceipt } from '../../protocol/tools/session-tools.ts';
+import type { AttachmentReceipt } from '../../protocol/tools/session-tool-answers.ts';
 import type { AttachmentRow } from '../../store/attachment-repository.ts';
 import { NoFolderError } from '../../util/anchored-folder.ts';
 import type { ServiceContext } from '../context.ts';

@@ -1,6 +1,6 @@
 /** Opening an exchange with the message that starts it (A10). */
 import type { SessionCaller } from '../../core/caller.ts';
-import type { SessionsSendArgs } from '../../protocol/tools/session-tools.ts';
+import type { SessionsSendArgs } from '../../protocol/tools/session-tool-args.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';

@@ -8,7 +8,7 @@ import { closureOf } from '../../core/access.ts';
 import { chatKeyOf } from '../../core/chat-key.ts';
 import { queueSettings } from '../../core/queue-settings.ts';
 import { routeOfParts } from '../../core/route-of-parts.ts';
-import { KEY_MAX } from '../../protocol/tools/session-tools.ts';
+import { KEY_MAX } from '../../protocol/tools/tool-limits.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { RunContext } from '../context.ts';

@@ -1,7 +1,7 @@
 import type { SessionCaller } from '../../core/caller.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import type { SessionsSent } from '../../protocol/tools/session-tools.ts';
+import type { SessionsSent } from '../../protocol/tools/session-tool-answers.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import { must } from '../../util/assert.ts';
 import type { RunServices } from '../context.ts';

@@ -4,12 +4,10 @@ import type { SessionCaller } from '../../core/caller.ts';
 import { faultOf, type Refusal, toldOf } from '../../core/refusals.ts';
 import { ERROR_CODES, toGatewayError } from '../../protocol/errors.ts';
 import type { Provenance } from '../../protocol/message.ts';
-import { WAIT_TIMEOUT_DEFAULT } from '../../protocol/tools/session-tools.ts';
-import type {
-  SessionsSendAnswer,
-  SessionsSendArgs,
-  ToolRefusal,
-} from '../../protocol/tools/session-tools.ts';
+import { WAIT_TIMEOUT_DEFAULT } from '../../protocol/tools/tool-limits.ts';
+import type { SessionsSendAnswer } from '../../protocol/tools/session-tool-answers.ts';
+import type { SessionsSendArgs } from '../../protocol/tools/session-tool-args.ts';
+import type { ToolRefusal } from '../../protocol/tools/session-tools.ts';
 import type { InputRow } from '../../store/input-repository.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { SessionRow } from '../../store/session-repository.ts';

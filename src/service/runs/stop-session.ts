@@ -3,11 +3,9 @@ import { type OperatorCaller, operatorName, type SessionCaller } from '../../cor
 import { type Refusal, toldOf } from '../../core/refusals.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import type {
-  SessionsStopAnswer,
-  SessionsStopArgs,
-  ToolRefusal,
-} from '../../protocol/tools/session-tools.ts';
+import type { SessionsStopAnswer } from '../../protocol/tools/session-tool-answers.ts';
+import type { SessionsStopArgs } from '../../protocol/tools/session-tool-args.ts';
+import type { ToolRefusal } from '../../protocol/tools/session-tools.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
 import { audit } from '../audit.ts';

@@ -5,13 +5,12 @@ import { toldOf } from '../../core/refusals.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import {
-  WAIT_TARGETS_MAX,
-  WAIT_TIMEOUT_DEFAULT,
   type SessionsWaitAnswer,
-  type SessionsWaitArgs,
   type SessionsWaited,
   type WaitedRun,
-} from '../../protocol/tools/session-tools.ts';
+} from '../../protocol/tools/session-tool-answers.ts';
+import { type SessionsWaitArgs } from '../../protocol/tools/session-tool-args.ts';
+import { WAIT_TARGETS_MAX, WAIT_TIMEOUT_DEFAULT } from '../../protocol/tools/tool-limits.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';

@@ -4,7 +4,7 @@ import { displayKey } from '../../core/keys.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Refusal } from '../../core/refusals.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import type { SessionsWaitArgs } from '../../protocol/tools/session-tools.ts';
+import type { SessionsWaitArgs } from '../../protocol/tools/session-tool-args.ts';
 import type { RunRow, WaitRow } from '../../store/run-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';

@@ -1,6 +1,6 @@
 import { findAgent, spawnTargets } from '../../core/agents.ts';
 import type { SessionCaller } from '../../core/caller.ts';
-import type { AgentsListed } from '../../protocol/tools/session-tools.ts';
+import type { AgentsListed } from '../../protocol/tools/session-tool-answers.ts';
 import type { ServiceContext } from '../context.ts';
 
 /** Returns the agents that the caller may spawn under, itself first (B8). `sessions_spawn` accepts exactly these. */

@@ -10,9 +10,9 @@ import {
 import type { NewSession, SessionWorld } from '../../../test/helpers/session-world.ts';
 import type {
   SessionRowView,
-  SessionsListArgs,
   SessionsListPage,
-} from '../../protocol/tools/session-tools.ts';
+} from '../../protocol/tools/session-tool-answers.ts';
+import type { SessionsListArgs } from '../../protocol/tools/session-tool-args.ts';
 import { watchReads } from '../../../test/helpers/watched-reads.ts';
 import { listSessions } from './list-sessions.ts';
 

@@ -5,8 +5,8 @@ import type { Config } from '../../protocol/options/config.ts';
 import type {
   SessionRowView,
   SessionsListAnswer,
-  SessionsListArgs,
-} from '../../protocol/tools/session-tools.ts';
+} from '../../protocol/tools/session-tool-answers.ts';
+import type { SessionsListArgs } from '../../protocol/tools/session-tool-args.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { SessionCursor } from '../../store/session-repository.ts';

@@ -5,7 +5,7 @@ import {
   LIST_LIMIT_MAX,
   LIST_MESSAGES_MAX,
   HISTORY_LIMIT_MAX,
-} from '../../protocol/tools/session-tools.ts';
+} from '../../protocol/tools/tool-limits.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Message } from '../../protocol/message.ts';
 import { SESSION_KINDS } from '../../protocol/words.ts';

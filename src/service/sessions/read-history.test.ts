@@ -9,11 +9,9 @@ import {
 } from '../../../test/helpers/session-world.ts';
 import type { SessionWorld } from '../../../test/helpers/session-world.ts';
 import type { AssistantMessage, Message } from '../../protocol/message.ts';
-import type {
-  SessionsHistoryArgs,
-  SessionsHistoryPage,
-  ToolRefusal,
-} from '../../protocol/tools/session-tools.ts';
+import type { SessionsHistoryPage } from '../../protocol/tools/session-tool-answers.ts';
+import type { SessionsHistoryArgs } from '../../protocol/tools/session-tool-args.ts';
+import type { ToolRefusal } from '../../protocol/tools/session-tools.ts';
 import { watchReads } from '../../../test/helpers/watched-reads.ts';
 import { acceptNote, acceptRun } from '../runs/accept-run.ts';
 import { listSessions } from './list-sessions.ts';

@@ -8,9 +8,9 @@ import { faultOf, toldOf } from '../../core/refusals.ts';
 import type {
   PendingMessage,
   SessionsHistoryAnswer,
-  SessionsHistoryArgs,
   SessionsHistoryPage,
-} from '../../protocol/tools/session-tools.ts';
+} from '../../protocol/tools/session-tool-answers.ts';
+import type { SessionsHistoryArgs } from '../../protocol/tools/session-tool-args.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';

@@ -15,9 +15,9 @@ import type { Message } from '../../protocol/message.ts';
 import type { ConfigInput } from '../../protocol/options/config.ts';
 import type {
   SessionsHistoryPage,
-  SessionsSearchArgs,
   SessionsSearchPage,
-} from '../../protocol/tools/session-tools.ts';
+} from '../../protocol/tools/session-tool-answers.ts';
+import type { SessionsSearchArgs } from '../../protocol/tools/session-tool-args.ts';
 import { readHistory } from './read-history.ts';
 import { searchAllSessions, searchSessions } from './search-sessions.ts';
 

@@ -6,12 +6,12 @@ import { displayKey } from '../../core/keys.ts';
 import { parseSearchQuery } from '../../core/search-query.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import { SEARCH_LIMIT_MAX } from '../../protocol/tools/session-tools.ts';
+import { SEARCH_LIMIT_MAX } from '../../protocol/tools/tool-limits.ts';
 import type {
   SessionsSearchAnswer,
-  SessionsSearchArgs,
   SessionsSearchPage,
-} from '../../protocol/tools/session-tools.ts';
+} from '../../protocol/tools/session-tool-answers.ts';
+import type { SessionsSearchArgs } from '../../protocol/tools/session-tool-args.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx, SlowReadLimit } from '../../store/store.ts';
 import type { SearchScope } from '../../store/transcript-repository.ts';

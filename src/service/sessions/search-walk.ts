@@ -6,7 +6,7 @@ import { snippetAt } from '../../core/search-snippet.ts';
 import { searchWordsOf } from '../../core/search-words.ts';
 import { parseStoredMessage } from '../../core/stored-message.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { SearchHitView } from '../../protocol/tools/session-tools.ts';
+import type { SearchHitView } from '../../protocol/tools/session-tool-answers.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { SearchHit, SearchQuery } from '../../store/transcript-repository.ts';

@@ -1,6 +1,6 @@
 import { parseKey } from '../../core/keys.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import type { SessionsListArgs } from '../../protocol/tools/session-tools.ts';
+import type { SessionsListArgs } from '../../protocol/tools/session-tool-args.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 

@@ -5,7 +5,7 @@ import type { AgentSettings } from '../../core/agents.ts';
 import { channelOf, displayKey } from '../../core/keys.ts';
 import { contextWindowOf, formatModel, modelOfSession } from '../../core/models.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import type { SessionRowView } from '../../protocol/tools/session-tools.ts';
+import type { SessionRowView } from '../../protocol/tools/session-tool-answers.ts';
 import type { SessionState } from '../../protocol/words.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 

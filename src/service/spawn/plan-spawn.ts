@@ -18,7 +18,7 @@ import {
 import type { Refusal } from '../../core/refusals.ts';
 import { type SpawnFacts, spawnRefusal } from '../../core/spawn-rules.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import type { SessionsSpawnArgs } from '../../protocol/tools/session-tools.ts';
+import type { SessionsSpawnArgs } from '../../protocol/tools/session-tool-args.ts';
 import type { ThinkingLevel } from '../../protocol/words.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseToolArgs } from '../../../src/protocol/tools/parse-tool-args.ts';
-import * as tools from '../../../src/protocol/tools/session-tools.ts';
+import * as schemas from '../../../src/protocol/tools/session-tool-args.ts';
+import { isToolFailure, SESSION_TOOL_NAMES } from '../../../src/protocol/tools/session-tools.ts';
+import type { SessionToolName } from '../../../src/protocol/tools/session-tools.ts';
 import type { Grammar } from '../grammar.ts';
 import { CLIENT_KEY, type FuzzWorld, CURSOR_SECRET, SECRET } from '../fuzz-world.ts';
 import { oddObject } from '../odd-values.ts';
@@ -11,24 +13,24 @@ import { suitingValue } from '../suiting-values.ts';
 import { withoutTimeout } from './methods.ts';
 
 export interface ToolInput {
-  tool: tools.SessionToolName;
+  tool: SessionToolName;
   args: Record<string, unknown>;
   sessionKey: string;
 }
 
-const PARAMETERS: Record<tools.SessionToolName, string[]> = {
-  sessions_list: Object.keys(tools.sessionsListArgs.shape),
-  sessions_history: Object.keys(tools.sessionsHistoryArgs.shape),
-  sessions_send: Object.keys(tools.sessionsSendArgs.shape),
-  sessions_spawn: [...Object.keys(tools.sessionsSpawnArgs.shape), 'budget', 'target'],
-  agents_list: Object.keys(tools.agentsListArgs.shape),
-  sessions_wait: Object.keys(tools.sessionsWaitArgs.shape),
-  sessions_stop: Object.keys(tools.sessionsStopArgs.shape),
-  sessions_search: Object.keys(tools.sessionsSearchArgs.shape),
-  sessions_inbox: Object.keys(tools.sessionsInboxArgs.shape),
+const PARAMETERS: Record<SessionToolName, string[]> = {
+  sessions_list: Object.keys(schemas.sessionsListArgs.shape),
+  sessions_history: Object.keys(schemas.sessionsHistoryArgs.shape),
+  sessions_send: Object.keys(schemas.sessionsSendArgs.shape),
+  sessions_spawn: [...Object.keys(schemas.sessionsSpawnArgs.shape), 'budget', 'target'],
+  agents_list: Object.keys(schemas.agentsListArgs.shape),
+  sessions_wait: Object.keys(schemas.sessionsWaitArgs.shape),
+  sessions_stop: Object.keys(schemas.sessionsStopArgs.shape),
+  sessions_search: Object.keys(schemas.sessionsSearchArgs.shape),
+  sessions_inbox: Object.keys(schemas.sessionsInboxArgs.shape),
 };
 
-const inputs: fc.Arbitrary<ToolInput> = fc.constantFrom(...tools.SESSION_TOOL_NAMES).chain((tool) =>
+const inputs: fc.Arbitrary<ToolInput> = fc.constantFrom(...SESSION_TOOL_NAMES).chain((tool) =>
   fc.record({
     tool: fc.constant(tool),
     args: oddObject(PARAMETERS[tool], suitingValue),
@@ -56,7 +58,7 @@ async function feedTool(world: FuzzWorld, input: ToolInput): Promise<void> {
       error?: string;
     };
     if (!parsed.ok) assert.deepEqual(answer, { status: 'error', error: parsed.error });
-    if (tools.isToolFailure(answer)) {
+    if (isToolFailure(answer)) {
       assert.equal(typeof answer.error, 'string');
       assertErrorText(answer.error ?? '', { input: args, secrets });
       assert.doesNotMatch(answer.error ?? '', /internal error/);
