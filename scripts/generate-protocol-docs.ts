@@ -236,6 +236,8 @@ function typeSection(): string {
     'events.ts',
     'message.ts',
     'tools/session-tools.ts',
+    'tools/session-tool-answers.ts',
+    'tools/inbox-answer.ts',
   ];
   const blocks = files.map((file) => {
     const text = readFileSync(`${SOURCE}${file}`, 'utf8');
