@@ -410,6 +410,18 @@ test('[SY5] rules and entries that fit nobody or change nothing are warnings tha
   for (const [at, [, says]] of expected.entries()) assert.match(warnings[at]?.message ?? '', says);
 });
 
+test('[CM3] an owner’s id that a number does not hold exactly would be that of somebody else, and is refused', () => {
+  const ownersOf = (list: string) =>
+    errorsOf(JSON.parse(`{"commands":{"ownerAllowFrom":[${list}]}}`));
+  assert.deepEqual(ownersOf('"80351110224678912", 9007199254740991'), []);
+  for (const id of ['80351110224678913', '-1e21'])
+    assert.match(
+      ownersOf(`7, ${id}`).join('\n'),
+      /^commands\.ownerAllowFrom\[1\]: a number must be whole .*in quotes$/,
+      id,
+    );
+});
+
 test('[SY5] an unknown chat type is refused with those there are', () => {
   for (const chatType of ['party', 'groups', '']) {
     const rules = [{ match: { chatType }, action: 'deny' }];
