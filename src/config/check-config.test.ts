@@ -145,6 +145,14 @@ test('[CF3] an unknown key is refused when it is close to a known one, else warn
       written: { session: { sendPolicy: { rules: [{ match: { chanel: 'x' }, action: 'deny' }] } } },
       error: 'session.sendPolicy.rules[0].match.chanel: unknown key; did you mean "channel"?',
     },
+    {
+      written: { agents: { defaults: { budget: { token: 5, runs: 1 } } } },
+      error: 'agents.defaults.budget.token: unknown key; did you mean "tokens"?',
+    },
+    {
+      written: { agents: { list: [{ id: 'a', budget: { runs: 1, dollars: 5 } }] } },
+      warning: 'agents.list[0].budget.dollars',
+    },
     { written: { seson: {} }, error: 'seson: unknown key; did you mean "session"?' },
     { written: { sesn: {} }, warning: 'sesn' },
     { written: { logging: { level: 'debug' } }, warning: 'logging' },
@@ -155,8 +163,8 @@ test('[CF3] an unknown key is refused when it is close to a known one, else warn
   for (const { written, error, warning } of cases) {
     await t.test(error ?? warning ?? '', () => {
       const found = check(written);
-      if (error !== undefined)
-        assert.ok(errorsOf(written).includes(error), errorsOf(written).join());
+      const aboutKeys = errorsOf(written).filter((text) => / key\b/.test(text));
+      if (error !== undefined) assert.deepEqual(aboutKeys, [error]);
       else assert.deepEqual(found.errors, []);
       const warned = warning === undefined ? [] : [warning];
       assert.deepEqual(
@@ -408,6 +416,18 @@ test('[SY5] rules and entries that fit nobody or change nothing are warnings tha
     expected.map(([path]) => path),
   );
   for (const [at, [, says]] of expected.entries()) assert.match(warnings[at]?.message ?? '', says);
+});
+
+test('[CM3] an owner’s id that a number does not hold exactly would be that of somebody else, and is refused', () => {
+  const ownersOf = (list: string) =>
+    errorsOf(JSON.parse(`{"commands":{"ownerAllowFrom":[${list}]}}`));
+  assert.deepEqual(ownersOf('"80351110224678912", 9007199254740991'), []);
+  for (const id of ['80351110224678913', '-1e21'])
+    assert.match(
+      ownersOf(`7, ${id}`).join('\n'),
+      /^commands\.ownerAllowFrom\[1\]: a number must be whole .*in quotes$/,
+      id,
+    );
 });
 
 test('[SY5] an unknown chat type is refused with those there are', () => {

@@ -3,6 +3,7 @@ import { listAgents, primaryModel } from '../core/agents.ts';
 import {
   SCRIPTED_MODEL,
   formatModel,
+  modelForSpawn,
   modelOfSession,
   pricesOf,
   resolveModel,
@@ -105,25 +106,23 @@ function modelErrors(config: Config, agents: PlacedAgent[]): ConfigIssue[] {
 
 /** A budget in dollars could not count a model without prices (A22). */
 function budgetErrors(config: Config, placed: PlacedAgent[]): ConfigIssue[] {
-  const { budget: byDefault, subagents } = config.agents.defaults;
+  const byDefault = config.agents.defaults.budget;
   return listAgents(config).flatMap((agent) => {
     if ((agent.budget ?? byDefault)?.usd === undefined) return [];
     const own = placed.find(({ id }) => agent.budget !== undefined && id === agent.id);
     const path = formatPath([...(own?.path ?? ['agents', 'defaults']), 'budget', 'usd']);
-    const ofChildren = agent.subagents.model ?? primaryModel(subagents.model);
-    const child = ofChildren === undefined ? undefined : resolveModel(config, ofChildren);
-    const used: [string, ModelRef][] = [
-      [`agent "${agent.id}" uses`, modelOfSession(config, agent)],
-      ...(child?.ok === true
-        ? [[`sub-agents of agent "${agent.id}" use`, child.model] satisfies [string, ModelRef]]
-        : []),
+    const errorOf = (who: string, model: ModelRef): ConfigIssue[] => {
+      if (pricesOf(config, model) !== undefined) return [];
+      const message = `${who} ${formatModel(model)}, which has no prices; set cost of the model in models.providers, or limit tokens`;
+      return [{ path, message }];
+    };
+    const model = modelOfSession(config, agent);
+    const ofChild = modelForSpawn(config, { agent, caller: model });
+    const isOther = ofChild.ok && formatModel(ofChild.model) !== formatModel(model);
+    return [
+      ...errorOf(`agent "${agent.id}" uses`, model),
+      ...(isOther ? errorOf(`sub-agents of agent "${agent.id}" use`, ofChild.model) : []),
     ];
-    return used
-      .filter(([, model]) => pricesOf(config, model) === undefined)
-      .map(([who, model]) => ({
-        path,
-        message: `${who} ${formatModel(model)}, which has no prices; set cost of the model in models.providers, or limit tokens`,
-      }));
   });
 }
 

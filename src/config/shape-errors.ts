@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { briefly } from '../util/briefly.ts';
 import { formatPath } from './config-issue.ts';
 import type { ConfigIssue, PathSegment } from './config-issue.ts';
 
@@ -25,10 +24,6 @@ function toErrors(issue: ShapeIssue, above: PathSegment[]): ConfigIssue[] {
     return [{ path: formatPath(path), message: `expected ${forms}` }];
   }
   if (issue.code === 'invalid_key') return [{ path: formatPath(path), message: 'invalid key' }];
-  if (issue.code === 'unrecognized_keys') {
-    const message = `unrecognized key: "${briefly(issue.keys[0] ?? '')}"`;
-    return [{ path: formatPath(path), message }];
-  }
   return [{ path: formatPath(path), message: plain(issue.message) }];
 }
 

@@ -4,6 +4,8 @@
  * visibility shows, so list ⊆ history holds by construction.
  */
 import type { VisibilityLevel } from '../protocol/words.ts';
+import { fitsPattern } from '../util/fits-pattern.ts';
+import { fold } from './key-grammar.ts';
 import type { SessionScopeSetting } from './keys.ts';
 import type { GrantRule, RefusalRule } from './refusals.ts';
 
@@ -120,11 +122,7 @@ export function agentToAgentAdmits(policy: AgentToAgentPolicy, a: string, b: str
 
 /** Returns whether one of the patterns, with `*` for anything, is this agent's id. */
 export function matchesAny(patterns: readonly string[], agentId: string): boolean {
-  return patterns.some((pattern) => {
-    const literals = pattern.trim().toLowerCase().split('*');
-    const escaped = literals.map((part) => part.replace(/[^a-z0-9_-]/g, '\\$&'));
-    return new RegExp(`^${escaped.join('.*')}$`).test(agentId);
-  });
+  return patterns.some((pattern) => fitsPattern(fold(pattern), agentId));
 }
 
 const SHOWN: Record<VisibilityLevel, string> = {

@@ -1,12 +1,12 @@
 /** What is said of budgets to people and to models (A22). */
-import type { UsedUp } from './budget.ts';
+import { heldOf, type UsedUp } from './budget.ts';
 import { formatAmount } from './budget-limits.ts';
 
 /** Returns what a run says that a budget has ended; `remedy` = what to do to go on. */
 export function usedUpText({ budget, kind }: UsedUp, remedy: string): string {
-  const { ownerKey, limits, spent, reserved } = budget;
+  const { ownerKey, limits, spent } = budget;
   const limit = formatAmount(kind, limits[kind] ?? 0);
-  const held = kind === 'tokens' || kind === 'usd' ? reserved[kind] : 0;
+  const held = heldOf(budget, kind);
   const others = held === 0 ? '' : `, ${formatAmount(kind, held)} reserved for calls under way`;
   return `the budget of ${ownerKey} is used up: ${formatAmount(kind, spent[kind])} of ${limit} ${kind}${others} (${remedy})`;
 }

@@ -55,14 +55,19 @@ export function freshBudget(ownerKey: string, limits: BudgetLimits): Budget {
 }
 
 /** Returns what is left, never below 0; null = no limit. What is reserved is not left. */
-export function restOf({ limits, spent, reserved }: Budget): BudgetLimits {
+export function restOf(budget: Budget): BudgetLimits {
+  const { limits, spent } = budget;
   const rest: BudgetLimits = { ...limits };
   for (const kind of BUDGET_KINDS) {
     const limit = limits[kind];
-    const held = kind === 'tokens' || kind === 'usd' ? reserved[kind] : 0;
-    if (limit !== null) rest[kind] = Math.max(0, limit - spent[kind] - held);
+    if (limit !== null) rest[kind] = Math.max(0, limit - spent[kind] - heldOf(budget, kind));
   }
   return rest;
+}
+
+/** Returns what is set aside for calls under way: of runs and seconds nothing ever is. */
+export function heldOf({ reserved }: Budget, kind: BudgetKind): number {
+  return kind === 'tokens' || kind === 'usd' ? reserved[kind] : 0;
 }
 
 /** Returns what a run that begins may do: one whose budget is spent asks nothing at all. */

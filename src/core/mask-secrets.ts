@@ -19,7 +19,8 @@ export function maskSecrets(text: string): string {
 /** The same for a text that may also hold one of these secrets, whatever it looks like. */
 export function maskKnown(text: string, secrets: readonly string[]): string {
   let masked = text;
-  for (const secret of secrets)
+  // the longest first: it may begin with another one
+  for (const secret of secrets.toSorted((a, b) => b.length - a.length))
     if (secret.length >= SHORTEST_SECRET) masked = masked.replaceAll(secret, MASK);
   return maskSecrets(masked);
 }

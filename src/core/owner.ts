@@ -1,5 +1,6 @@
 /** Who may give an owner's commands (A6): on webchat and the command line by scope, in a chat by name. */
 import { CHANNELS } from '../protocol/words.ts';
+import { fold } from './key-grammar.ts';
 
 /** Who wrote a message. */
 export type Author =
@@ -36,8 +37,4 @@ function isNamed(
   if (at > 0 && prefix === fold(channel)) return entry.slice(at + 1).trim() === senderId.trim();
   // An id may hold a colon of its own (`@somebody:example.org`), but never stands for another channel.
   return !CHANNELS.some((name) => name === prefix) && entry === senderId.trim();
-}
-
-function fold(text: string): string {
-  return text.trim().toLowerCase();
 }

@@ -1,5 +1,6 @@
 /** Whether text may be sent into a session's chat (B6, A6). */
 import type { ChatType, SendPolicyAction } from '../protocol/words.ts';
+import { fold } from './key-grammar.ts';
 
 /** One rule of `session.sendPolicy`; all fields of `match` must hold, an empty match holds for every session. */
 export interface SendPolicyRule {
@@ -58,7 +59,7 @@ function matches(rule: SendPolicyRule, session: SendPolicySession): boolean {
   const key = session.key.toLowerCase();
   if (channel !== undefined && fold(channel) !== fold(session.channel)) return false;
   if (chatType !== undefined && toChatType(chatType) !== session.chatType) return false;
-  if (keyPrefix !== undefined && !stripAgent(key).startsWith(fold(keyPrefix))) return false;
+  if (keyPrefix !== undefined && !withoutAgent(key).startsWith(fold(keyPrefix))) return false;
   return rawKeyPrefix === undefined || key.startsWith(fold(rawKeyPrefix));
 }
 
@@ -78,10 +79,7 @@ export function toChatType(word: string): ChatType | undefined {
   }
 }
 
-function fold(text: string): string {
-  return text.trim().toLowerCase();
-}
-
-function stripAgent(key: string): string {
+/** Returns what a `keyPrefix` is compared with: the key without `agent:<id>:`. */
+export function withoutAgent(key: string): string {
   return key.replace(/^agent:[^:]*:/, '');
 }

@@ -2,8 +2,9 @@
  * What a rule of `session.sendPolicy` can reach: whether any session key fits it, whether another rule
  * covers it, whether two can meet. Says nothing that it cannot be sure of.
  */
+import { fold } from './key-grammar.ts';
 import { canonicalKey } from './keys.ts';
-import { type SendPolicyRule, toChatType } from './send-policy.ts';
+import { type SendPolicyRule, toChatType, withoutAgent } from './send-policy.ts';
 
 /** A rule with its texts in the form in which they are compared; absent = no condition. */
 export interface RuleReach {
@@ -88,10 +89,6 @@ function bodyBehindAgent(raw: string): string | undefined {
   return /^agent:[a-z0-9_-]{1,64}:(.*)$/s.exec(raw)?.[1];
 }
 
-function withoutAgent(key: string): string {
-  return key.replace(/^agent:[^:]*:/, '');
-}
-
 function canBeSame(a: string | undefined, b: string | undefined): boolean {
   return a === undefined || b === undefined || a === b;
 }
@@ -101,8 +98,4 @@ function canBeginWith(starts: readonly (string | undefined)[]): boolean {
   const known = starts.filter((start) => start !== undefined);
   const longest = known.reduce((a, b) => (b.length > a.length ? b : a), '');
   return known.every((start) => longest.startsWith(start));
-}
-
-function fold(text: string): string {
-  return text.trim().toLowerCase();
 }

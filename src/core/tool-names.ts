@@ -1,5 +1,6 @@
 /** What the names, groups, patterns and profiles of a tool policy stand for (SPEC A2, B7.5). */
 import type { ToolProfile } from '../protocol/options/tool-options.ts';
+import { fitsPattern } from '../util/fits-pattern.ts';
 
 /** The tools that an agent is offered when nothing names others; `*` in every allow list (A2). */
 export const DEFAULT_TOOLS: readonly string[] = [
@@ -101,7 +102,8 @@ export function unknownToolGroups(names: readonly string[]): string[] {
   return names.filter((name) => {
     const folded = name.trim().toLowerCase();
     return (
-      folded.startsWith('group:') && !Object.keys(TOOL_GROUPS).some((group) => fits(folded, group))
+      folded.startsWith('group:') &&
+      !Object.keys(TOOL_GROUPS).some((group) => fitsPattern(folded, group))
     );
   });
 }
@@ -109,23 +111,8 @@ export function unknownToolGroups(names: readonly string[]): string[] {
 function matchesTool(entry: string, name: string): boolean {
   const pattern = entry.trim().toLowerCase();
   const folded = name.toLowerCase();
-  if (!pattern.startsWith('group:')) return fits(pattern, folded);
+  if (!pattern.startsWith('group:')) return fitsPattern(pattern, folded);
   return Object.entries(TOOL_GROUPS).some(
-    ([group, names]) => fits(pattern, group) && names.includes(folded),
+    ([group, names]) => fitsPattern(pattern, group) && names.includes(folded),
   );
-}
-
-/** Whether a text fits a pattern in which `*` stands for any letters; linear in both. */
-function fits(pattern: string, text: string): boolean {
-  const [head = '', ...rest] = pattern.split('*');
-  if (rest.length === 0) return pattern === text;
-  const tail = rest.pop() ?? '';
-  if (!text.startsWith(head) || text.length < head.length + tail.length) return false;
-  let from = head.length;
-  for (const part of rest) {
-    const at = text.indexOf(part, from);
-    if (at < 0) return false;
-    from = at + part.length;
-  }
-  return text.length - tail.length >= from && text.endsWith(tail);
 }

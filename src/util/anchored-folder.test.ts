@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
+  closeSync,
+  constants,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -119,3 +123,19 @@ test('[AT10] a text is read up to its limit alone', async (t) => {
     }
   });
 });
+
+test(
+  '[AT10] a pipe in place of a file is no text, and nobody waits for its other end',
+  { skip: process.platform === 'win32', timeout: 10_000 },
+  async (t) => {
+    const { root } = makeRoot(t);
+    const pipe = join(root, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    t.signal.addEventListener('abort', () => {
+      // frees a reader that waits: the process could not end otherwise
+      if (existsSync(pipe)) closeSync(openSync(pipe, constants.O_RDWR));
+    });
+    const folder = await openRoot(root);
+    await folder.use(async () => assert.equal(await folder.readText('pipe', 99), undefined));
+  },
+);

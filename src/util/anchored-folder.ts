@@ -16,7 +16,7 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 
-const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW } = constants;
+const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 /** Where the system names open folders; elsewhere real paths are compared instead. */
 const OPEN_FOLDERS = existsSync('/proc/self/fd') ? '/proc/self/fd' : undefined;
 const FOLDER_MODE = 0o700;
@@ -76,7 +76,9 @@ export class AnchoredFolder {
 
   /** Returns the text of a file of at most so many bytes; undefined when it is larger, no file, or not there. */
   async readText(name: string, maxBytes: number): Promise<string | undefined> {
-    const file = await open(this.#at(name), O_RDONLY | O_NOFOLLOW).catch(() => undefined);
+    // A pipe in its place would keep a thread waiting for whoever writes to it.
+    const flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+    const file = await open(this.#at(name), flags).catch(() => undefined);
     try {
       const stat = await file?.stat();
       if (file === undefined || stat?.isFile() !== true || stat.size > maxBytes) return undefined;

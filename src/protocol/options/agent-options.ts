@@ -20,7 +20,8 @@ const modelChoice = () =>
 
 const thinking = () => z.enum(THINKING_LEVELS).optional();
 
-const budget = () => budgetShape.optional();
+/** Not strict: unknown keys are the configuration check's, here as everywhere. */
+const budget = () => z.object(budgetShape.shape).optional();
 
 const agentId = z
   .string()

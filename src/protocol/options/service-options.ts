@@ -71,6 +71,11 @@ export const hookOptions = section({
   mappings: later(z.array(anything()).default([]), 'Named hooks.'),
 });
 
+/** A longer id would be read as that of somebody else. */
+const ownerNumber = z.int(
+  'a number must be whole and not too long to be exact; write the id in quotes',
+);
+
 /** `commands.*`: slash commands in chats (B14). */
 export const commandOptions = section({
   text: option(
@@ -80,8 +85,8 @@ export const commandOptions = section({
   allowFrom: later(anything().optional(), 'Who may give commands, per channel.'),
   useAccessGroups: later(z.boolean().default(true), 'Whether access groups of channels apply.'),
   ownerAllowFrom: option(
-    z.array(z.union([z.string(), z.number()])).optional(),
-    'Who is an owner in chats: sender ids, as `<channel>:<id>` or, in every channel, as `<id>`; `*` is nobody. On webchat and the command line the scope `operator.admin` decides. Absent: nobody in a chat.',
+    z.array(z.union([z.string(), ownerNumber])).optional(),
+    'Who is an owner in chats: sender ids, as `<channel>:<id>` or, in every channel, as `<id>`, long numbers in quotes; `*` is nobody. On webchat and the command line the scope `operator.admin` decides. Absent: nobody in a chat.',
   ),
 });
 

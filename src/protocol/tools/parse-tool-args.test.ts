@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { parseToolArgs } from './parse-tool-args.ts';
 import { SESSION_TOOL_NAMES } from './session-tools.ts';
 import type { SessionToolName } from './session-tools.ts';
+import { KEY_MAX } from './tool-limits.ts';
 
 const send = { sessionKey: 'k', message: 'm' };
 
@@ -61,6 +62,20 @@ describe('accepted arguments', () => {
       assert.deepEqual(parseToolArgs(tool, raw), { ok: true, args });
     });
   }
+});
+
+test('[TL2] wherever a tool takes a session key it takes the longest there is', () => {
+  const longest = 'k'.repeat(KEY_MAX);
+  const calls: [SessionToolName, object][] = [
+    ['sessions_list', { spawnedBy: longest }],
+    ['sessions_history', { sessionKey: longest }],
+    ['sessions_send', { ...send, sessionKey: longest }],
+    ['sessions_wait', { sessionKeys: [longest] }],
+    ['sessions_stop', { sessionKey: longest }],
+    ['sessions_search', { query: 'q', sessionKey: longest }],
+  ];
+  for (const [tool, args] of calls)
+    assert.deepEqual(parseToolArgs(tool, args), { ok: true, args }, tool);
 });
 
 const long = 'x'.repeat(3_000);

@@ -1,59 +1,20 @@
 import type { z } from 'zod';
 import { nearestName } from '../../util/nearest-name.ts';
-import {
-  agentsListArgs,
-  parameterRules,
-  sessionsHistoryArgs,
-  sessionsInboxArgs,
-  sessionsListArgs,
-  sessionsSearchArgs,
-  sessionsSendArgs,
-  sessionsSpawnArgs,
-  sessionsStopArgs,
-  sessionsWaitArgs,
-} from './session-tool-args.ts';
+import { SESSION_TOOL_ARGS } from './session-tool-arg-schemas.ts';
+import type { SessionToolArgs } from './session-tool-arg-schemas.ts';
+import { parameterRules } from './session-tool-args.ts';
+import type { SessionsSendArgs, SessionsStopArgs, SessionsWaitArgs } from './session-tool-args.ts';
 import { WAIT_TARGETS_MAX } from './tool-limits.ts';
 import { whyUnusable } from './usable-arguments.ts';
-import type {
-  SessionsHistoryArgs,
-  SessionsInboxArgs,
-  SessionsListArgs,
-  SessionsSearchArgs,
-  SessionsSendArgs,
-  SessionsSpawnArgs,
-  SessionsStopArgs,
-  SessionsWaitArgs,
-} from './session-tool-args.ts';
 import type { SessionToolName } from './session-tools.ts';
 import { briefly } from '../../util/briefly.ts';
 
-/** The checked arguments of each session tool. */
-export interface SessionToolArgs {
-  sessions_list: SessionsListArgs;
-  sessions_history: SessionsHistoryArgs;
-  sessions_send: SessionsSendArgs;
-  sessions_spawn: SessionsSpawnArgs;
-  agents_list: Record<never, never>;
-  sessions_wait: SessionsWaitArgs;
-  sessions_stop: SessionsStopArgs;
-  sessions_search: SessionsSearchArgs;
-  sessions_inbox: SessionsInboxArgs;
-}
 export type ParsedToolArgs<Name extends SessionToolName> =
   | { ok: true; args: SessionToolArgs[Name] }
   | { ok: false; error: string };
 
-const SCHEMAS: { [Name in SessionToolName]: z.ZodObject } = {
-  sessions_list: sessionsListArgs,
-  sessions_history: sessionsHistoryArgs,
-  sessions_send: sessionsSendArgs,
-  sessions_spawn: sessionsSpawnArgs,
-  agents_list: agentsListArgs,
-  sessions_wait: sessionsWaitArgs,
-  sessions_stop: sessionsStopArgs,
-  sessions_search: sessionsSearchArgs,
-  sessions_inbox: sessionsInboxArgs,
-};
+/** The table without what it says of single tools: the checks below are the same for all. */
+const SCHEMAS: Record<SessionToolName, z.ZodObject> = SESSION_TOOL_ARGS;
 
 /** Where a child's result goes is the gateway's business (B7.1). */
 const DELIVERY_PARAMETERS = ['target', 'channel', 'to', 'threadId', 'replyTo', 'transport'];

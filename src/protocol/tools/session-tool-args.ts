@@ -169,7 +169,7 @@ export type SessionsWaitArgs = z.output<typeof sessionsWaitArgs>;
 
 /** Arguments of `sessions_stop` (A20). Exactly one is given; `parseToolArgs` checks it. */
 export const sessionsStopArgs = z.strictObject({
-  sessionKey: optionalName(),
+  sessionKey: optionalName(KEY_MAX),
   runId: optionalName(),
   idempotencyKey: optionalName(),
 });

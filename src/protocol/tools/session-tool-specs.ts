@@ -1,15 +1,5 @@
 import { z } from 'zod';
-import {
-  agentsListArgs,
-  sessionsHistoryArgs,
-  sessionsInboxArgs,
-  sessionsListArgs,
-  sessionsSearchArgs,
-  sessionsSendArgs,
-  sessionsSpawnArgs,
-  sessionsStopArgs,
-  sessionsWaitArgs,
-} from './session-tool-args.ts';
+import { SESSION_TOOL_ARGS } from './session-tool-arg-schemas.ts';
 import type { SessionToolName } from './session-tools.ts';
 
 /** A session tool as a model sees it; the form of `ToolSpec` in `agent/`. */
@@ -121,18 +111,6 @@ const TEXTS: Record<SessionToolName, { description: string; parameters: Record<s
     },
   };
 
-const SCHEMAS: Record<SessionToolName, z.ZodObject> = {
-  sessions_list: sessionsListArgs,
-  sessions_history: sessionsHistoryArgs,
-  sessions_send: sessionsSendArgs,
-  sessions_spawn: sessionsSpawnArgs,
-  agents_list: agentsListArgs,
-  sessions_wait: sessionsWaitArgs,
-  sessions_stop: sessionsStopArgs,
-  sessions_search: sessionsSearchArgs,
-  sessions_inbox: sessionsInboxArgs,
-};
-
 /**
  * Returns the spec of one session tool for an agent with these spawn targets. Parameters that could
  * only be refused or have no effect are left out; `parseToolArgs` still knows them.
@@ -155,7 +133,7 @@ const generalSpecs = new Map<SessionToolName, SessionToolSpec>();
 
 function toSpec(name: SessionToolName): SessionToolSpec {
   const { description, parameters: texts } = TEXTS[name];
-  const full = z.toJSONSchema(SCHEMAS[name], { io: 'input' });
+  const full = z.toJSONSchema(SESSION_TOOL_ARGS[name], { io: 'input' });
   const properties: Record<string, unknown> = {};
   for (const [parameter, text] of Object.entries(texts)) {
     const trimmed = trim(full.properties?.[parameter]);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseToolArgs } from '../../../src/protocol/tools/parse-tool-args.ts';
-import * as schemas from '../../../src/protocol/tools/session-tool-args.ts';
+import { SESSION_TOOL_ARGS } from '../../../src/protocol/tools/session-tool-arg-schemas.ts';
 import { isToolFailure, SESSION_TOOL_NAMES } from '../../../src/protocol/tools/session-tools.ts';
 import type { SessionToolName } from '../../../src/protocol/tools/session-tools.ts';
 import type { Grammar } from '../grammar.ts';
@@ -18,22 +18,16 @@ export interface ToolInput {
   sessionKey: string;
 }
 
-const PARAMETERS: Record<SessionToolName, string[]> = {
-  sessions_list: Object.keys(schemas.sessionsListArgs.shape),
-  sessions_history: Object.keys(schemas.sessionsHistoryArgs.shape),
-  sessions_send: Object.keys(schemas.sessionsSendArgs.shape),
-  sessions_spawn: [...Object.keys(schemas.sessionsSpawnArgs.shape), 'budget', 'target'],
-  agents_list: Object.keys(schemas.agentsListArgs.shape),
-  sessions_wait: Object.keys(schemas.sessionsWaitArgs.shape),
-  sessions_stop: Object.keys(schemas.sessionsStopArgs.shape),
-  sessions_search: Object.keys(schemas.sessionsSearchArgs.shape),
-  sessions_inbox: Object.keys(schemas.sessionsInboxArgs.shape),
-};
+const parametersOf = (tool: SessionToolName): string[] => [
+  ...Object.keys(SESSION_TOOL_ARGS[tool].shape),
+  // known, and refused with words of its own
+  ...(tool === 'sessions_spawn' ? ['target'] : []),
+];
 
 const inputs: fc.Arbitrary<ToolInput> = fc.constantFrom(...SESSION_TOOL_NAMES).chain((tool) =>
   fc.record({
     tool: fc.constant(tool),
-    args: oddObject(PARAMETERS[tool], suitingValue),
+    args: oddObject(parametersOf(tool), suitingValue),
     sessionKey: fc.constantFrom('main', 'agent:b:main', 'agent:a:one', CLIENT_KEY),
   }),
 );
