@@ -123,8 +123,7 @@ async function decideSpawn(tx: ReadTx, { config, caller, query }: Asked): Promis
     ...(agentId === undefined ? {} : { agentId }),
   });
   const attached = attachmentsOf(config, args);
-  const attachmentsFlaw = attached.ok ? undefined : attached.error;
-  const plan = await planSpawn(tx, config, { caller, requester, args, attachmentsFlaw });
+  const plan = await planSpawn(tx, config, { caller, requester, args, attached });
   if ('status' in plan) return plan;
   return { grantedBy: plan.agent.id === caller.agentId ? 'own_agent' : 'allowed_agent' };
 }
