@@ -7,6 +7,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { type DoctorReport, examineState } from '../src/app/examine-state.ts';
 import { startGateway } from '../src/app/start-gateway.ts';
+import { jsonChecks } from '../src/store/sql/doctor/json-checks.ts';
+import { sqliteDoctorDialect } from '../src/store/sqlite/doctor/doctor-dialect.ts';
 import { silentLogger } from '../src/util/logger.ts';
 import { doctorRules, forgetModels, live, type Patient, statesOf } from './doctor-rules.suite.ts';
 import { runCli } from './helpers/captured-io.ts';
@@ -83,17 +85,56 @@ test('[DC1] a store that was used and stopped in order is clean, and is not chan
   assert.deepEqual(readFileSync(join(stateDir, 'trunkline.db')), bytes);
 });
 
-test('[DC2] the doctor finds and heals a job that cannot be read', async () => {
+test('[DC2] the doctor finds and heals a job that cannot be read, of whatever kind', async () => {
   const stateDir = freshCopy();
+  const torn = (key: string, kind: string) =>
+    `insert into jobs (job_key, kind, payload_json, run_at, attempts)
+      select ${key}, '${kind}', '{"deli', 1, 0`;
   run(
     stateDir,
     "update deliveries set state = 'queued' where state = 'sent'",
-    "insert into jobs (job_key, kind, payload_json, run_at, attempts) select distinct 'deliver:' || route_key, 'deliver', '{\"deli', 1, 0 from deliveries where state = 'queued'",
+    "insert into attachments values ('f', 'child', 'a', '{}', 'leaving', 1)",
+    `${torn("'deliver:' || route_key", 'deliver')} from deliveries where state = 'queued' group by 1`,
+    torn("'remove-attachments:f'", 'remove-attachments'),
+    torn("'expire-inbox:r'", 'expire-inbox'),
+    "update jobs set payload_json = '{\"to' where kind = 'maintain-sessions'",
   );
   const found = await examine(stateDir);
-  assert.deepEqual(statesOf(found), ['unreadable-jobs-payload-json healable']);
+  assert.deepEqual(new Set(statesOf(found)), new Set(['unreadable-jobs-payload-json healable']));
   assert.equal((await examine(stateDir, true)).outcome, 'healed');
   assert.deepEqual(statesOf(await examine(stateDir)), []);
+  const db = new DatabaseSync(join(stateDir, 'trunkline.db'));
+  const payloads = db
+    .prepare(
+      "select payload_json as p from jobs where kind not in ('deliver', 'archive-session') order by kind",
+    )
+    .all();
+  db.close();
+  assert.deepEqual(
+    payloads.map(({ p }) => p),
+    ['{"runId":"r"}', '{}', '{"folderId":"f"}'],
+  );
+});
+
+test('[DC3] every column that holds JSON is looked at', () => {
+  const db = new DatabaseSync(join(lived, 'trunkline.db'));
+  const columns = db
+    .prepare(
+      `select m.name || '-' || replace(c.name, '_', '-') as name
+      from sqlite_master m join pragma_table_info(m.name) c
+      where m.type = 'table' and (c.name like '%\\_json' escape '\\' or c.name = 'json')`,
+    )
+    .all();
+  db.close();
+  const { ownChecks } = sqliteDoctorDialect;
+  assert.deepEqual(
+    new Set(columns.map(({ name }) => `unreadable-${String(name)}`)),
+    new Set(
+      [...jsonChecks(sqliteDoctorDialect), ...ownChecks]
+        .map(({ name }) => name)
+        .filter((name) => name.startsWith('unreadable-')),
+    ),
+  );
 });
 
 const NEWEST = 'select max(id) from search_entries where words > 0';

@@ -203,7 +203,7 @@ test('[PX1, TP7] a setting of one model is told with its value, whatever is in t
   assert.deepEqual(answer.settings, [{ name, value: ['sessions_send'] }]);
 });
 
-test('[PX3] a session that is not there, a run that is not its own, wrong arguments and a question without a target are errors', async (t) => {
+test('[PX3] a session that is not there, a run that is not its own, wrong arguments, what the verb does not take and a question without a target are errors', async (t) => {
   const world = await worldOf(t);
   const { runId } = await world.client.request('agent', {
     sessionKey: B,
@@ -221,7 +221,19 @@ test('[PX3] a session that is not there, a run that is not its own, wrong argume
       /args: .*timeoutSeconds/,
       { verb: 'send', to: B, args: { timeoutSeconds: -1 } },
     ],
+    ['invalid_request', /args: .*limit/, { verb: 'read', to: B, args: { limit: 'x' } }],
+    ['invalid_request', /args: .*"depth"/, { verb: 'stop', to: B, args: { depth: 1 } }],
     ['invalid_request', /leave "as" out/, { verb: 'message', as: A, to: B }],
+    [
+      'invalid_request',
+      /message takes to, agentId; leave "label"/,
+      { verb: 'message', label: 'x' },
+    ],
+    ['invalid_request', /leave "args" out/, { verb: 'ask', to: B, args: {} }],
+    ['invalid_request', /leave "to" out/, { verb: 'spawn', to: B }],
+    ['invalid_request', /leave "runId" out/, { verb: 'read', to: B, runId }],
+    ['invalid_request', /leave label and agentId out/, { verb: 'send', to: B, label: 'x' }],
+    ['invalid_request', /leave runId out/, { verb: 'wait', to: B, runId }],
     ['invalid_request', /verb/, { verb: 'delete', to: B }],
   ];
   for (const [code, text, query] of asks) {

@@ -47,6 +47,10 @@ export type CallStep =
 
 /** What a call used; null = nobody knows, and what was reserved for it counts as used. */
 export type CallUse = { [Kind in keyof BudgetHold]: number | null };
+/** Of a call that cannot have been billed. */
+export const NO_USE: CallUse = { tokens: 0, usd: 0 };
+/** Of a call whose answer, if there was one, is lost. */
+export const UNKNOWN_USE: CallUse = { tokens: null, usd: null };
 
 /** Returns a budget of which nothing is used. */
 export function freshBudget(ownerKey: string, limits: BudgetLimits): Budget {

@@ -63,7 +63,7 @@ import type {
 } from '../protocol/answers/run-answers.ts';
 import type { ExplainPolicy, PolicyExplanation } from './policy/policy-answers.ts';
 import type { FeedPage, FeedStart } from './sessions/follow-messages.ts';
-import type { UsageQuery } from './usage/usage-answers.ts';
+import type { UsageQuery } from './usage/usage-query.ts';
 import type { UsageAnswer } from '../protocol/answers/usage-answers.ts';
 
 export interface PatchSession {

@@ -15,6 +15,7 @@ import {
   unlink,
 } from 'node:fs/promises';
 import { join } from 'node:path';
+import { codeOf } from './error-code.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 /** Where the system names open folders; elsewhere real paths are compared instead. */
@@ -156,10 +157,6 @@ export class AnchoredFolder {
       ? join(this.#path, name)
       : `${OPEN_FOLDERS}/${this.#handle.fd}/${name}`;
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
 
 function undefinedWhenMissing(error: unknown): undefined {

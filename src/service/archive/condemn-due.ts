@@ -1,6 +1,5 @@
 import type { MaintenancePlan } from '../../core/maintenance.ts';
-import type { WindowRow } from '../../store/session-repository.ts';
-import type { DueCursor, DuePage } from '../../store/session-repository.ts';
+import type { DueCursor, DuePage, WindowRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { isInUse, openWorkOf } from './open-work.ts';
 

@@ -1,11 +1,11 @@
 import type { WindowRow } from '../../store/session-repository.ts';
-import type { ReadTx, WriteTx } from '../../store/store.ts';
+import type { ReadTx } from '../../store/store.ts';
 
 /**
  * Returns what a session still has to do or is owed, undefined = nothing (A21). Notes do not count:
  * they wait without limit (A12).
  */
-export async function openWorkOf(tx: ReadTx | WriteTx, key: string): Promise<string | undefined> {
+export async function openWorkOf(tx: ReadTx, key: string): Promise<string | undefined> {
   const lane = await tx.lanes.get(key);
   if (lane !== undefined && (lane.pending > 0 || lane.currentRunId !== null)) return 'run';
   if ((await tx.exchanges.openOf(key)).length > 0) return 'exchange';
@@ -17,7 +17,7 @@ export async function openWorkOf(tx: ReadTx | WriteTx, key: string): Promise<str
 }
 
 /** True for a transcript that a run still writes to, and for those of a closed session that has something left to do. */
-export async function isInUse(tx: ReadTx | WriteTx, window: WindowRow): Promise<boolean> {
+export async function isInUse(tx: ReadTx, window: WindowRow): Promise<boolean> {
   const { sessionKey, sessionId } = window;
   const session = await tx.sessions.get(sessionKey);
   if (session?.deletedAt === null) {

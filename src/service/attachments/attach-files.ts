@@ -5,6 +5,7 @@ import { parseStoredObject } from '../../core/stored-message.ts';
 import type { AttachmentReceipt } from '../../protocol/tools/session-tool-answers.ts';
 import type { AttachmentRow } from '../../store/attachment-repository.ts';
 import { NoFolderError } from '../../util/anchored-folder.ts';
+import { codeOf } from '../../util/error-code.ts';
 import type { ServiceContext } from '../context.ts';
 import { discardFolder, relDirOf, writeFolder } from './attachment-folder.ts';
 
@@ -66,8 +67,4 @@ export function filesOf({ filesJson }: Pick<AttachmentRow, 'filesJson'>): Attach
 /** Returns the files as a row keeps them. */
 export function toFilesJson(files: readonly AttachmentFacts[]): string {
   return JSON.stringify({ files: files.map(factsOf) });
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }

@@ -2,6 +2,7 @@
 import { MANIFEST_NAME } from '../../core/attachment-names.ts';
 import { type Attachment, factsOf } from '../../core/attachments.ts';
 import { AnchoredFolder } from '../../util/anchored-folder.ts';
+import { codeOf } from '../../util/error-code.ts';
 import { makeFolder } from '../../util/make-folder.ts';
 
 const OPENCLAW = '.openclaw';
@@ -35,9 +36,7 @@ export async function writeFolder(workspace: string, given: NewFolder): Promise<
     try {
       return await inWorkspace(workspace, (root) => writeIn(root, given));
     } catch (error) {
-      if (left === 0 || !(error instanceof Error && 'code' in error && error.code === 'ENOENT')) {
-        throw error;
-      }
+      if (left === 0 || codeOf(error) !== 'ENOENT') throw error;
     }
   }
 }

@@ -14,28 +14,19 @@ type Place = Pick<SessionRow, 'key' | 'rootKey' | 'spawnedBy'>;
  * Returns the budgets that count what a session does, that of its root first. The root's limits are what the
  * configuration says now, so that a reload changes them at once; its row is made with the first need of it.
  */
-export async function budgetsOver(tx: WriteTx, config: Config, place: Place): Promise<Budget[]> {
-  const { rootKey } = place;
-  const limits = limitsOfRoot(config, await rootAgentOf(tx, config, rootKey));
-  if (limits === undefined) return givenBudgets(tx, place);
-  const row = await tx.budgets.get(rootKey);
-  const root =
-    row === undefined ? await giveBudget(tx, { ownerKey: rootKey, limits }) : toBudget(row);
-  return [{ ...root, limits }, ...(await givenBudgets(tx, place))];
+export function budgetsOver(tx: WriteTx, config: Config, place: Place): Promise<Budget[]> {
+  return budgetsWith(tx, config, {
+    place,
+    makeRoot: (limits) => giveBudget(tx, { ownerKey: place.rootKey, limits }),
+  });
 }
 
 /** Returns the same as far as something was counted yet, and writes nothing. */
-export async function readBudgetsOver(
-  tx: ReadTx | WriteTx,
-  config: Config,
-  place: Place,
-): Promise<Budget[]> {
-  const { rootKey } = place;
-  const limits = limitsOfRoot(config, await rootAgentOf(tx, config, rootKey));
-  if (limits === undefined) return givenBudgets(tx, place);
-  const row = await tx.budgets.get(rootKey);
-  const root = row === undefined ? freshBudget(rootKey, limits) : toBudget(row);
-  return [{ ...root, limits }, ...(await givenBudgets(tx, place))];
+export function readBudgetsOver(tx: ReadTx, config: Config, place: Place): Promise<Budget[]> {
+  return budgetsWith(tx, config, {
+    place,
+    makeRoot: (limits) => freshBudget(place.rootKey, limits),
+  });
 }
 
 /** Whether the configuration may limit the tree of this root now; false = it does not. */
@@ -47,7 +38,7 @@ export function mayHaveRootBudget(config: Config, rootKey: string): boolean {
 
 /** Returns what to do when a limit of this budget is used up. */
 export async function remedyOf(
-  tx: ReadTx | WriteTx,
+  tx: ReadTx,
   config: Config,
   { ownerKey, kind }: { ownerKey: string; kind: BudgetKind },
 ): Promise<string> {
@@ -60,8 +51,26 @@ export async function remedyOf(
   return `raise ${setting}, or reset the session`;
 }
 
+/** `makeRoot`: the budget of a root of which nothing was counted yet. */
+async function budgetsWith(
+  tx: ReadTx,
+  config: Config,
+  {
+    place,
+    makeRoot,
+  }: { place: Place; makeRoot: (limits: BudgetLimits) => Budget | Promise<Budget> },
+): Promise<Budget[]> {
+  const { rootKey } = place;
+  const given = await givenBudgets(tx, place);
+  const limits = limitsOfRoot(config, await rootAgentOf(tx, config, rootKey));
+  if (limits === undefined) return given;
+  const row = await tx.budgets.get(rootKey);
+  const root = row === undefined ? await makeRoot(limits) : toBudget(row);
+  return [{ ...root, limits }, ...given];
+}
+
 /** Budgets that spawns gave: of the session itself and of those between it and its root. */
-async function givenBudgets(tx: ReadTx | WriteTx, place: Place): Promise<Budget[]> {
+async function givenBudgets(tx: ReadTx, place: Place): Promise<Budget[]> {
   const { key, rootKey, spawnedBy } = place;
   if (spawnedBy === null) return [];
   const own = await tx.budgets.get(key);
@@ -79,7 +88,7 @@ function limitsOfRoot(config: Config, agent: AgentSettings | undefined): BudgetL
 
 /** Not every key names its agent; then the row does, which is there as long as anything is below it. */
 async function rootAgentOf(
-  tx: ReadTx | WriteTx,
+  tx: ReadTx,
   config: Config,
   rootKey: string,
 ): Promise<AgentSettings | undefined> {

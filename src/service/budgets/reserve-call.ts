@@ -9,10 +9,12 @@ import {
   join,
   leave,
   nextCall,
+  NO_USE,
   passTime,
   reserve,
   settle,
   skipTime,
+  UNKNOWN_USE,
   type UsedUp,
 } from '../../core/budget.ts';
 import { closingPrompt, unpricedText, usedUpText } from '../../core/budget-texts.ts';
@@ -86,7 +88,7 @@ export async function resumeUnderBudget(
   const { runId } = of.run;
   const config = context.config();
   const had = await changeHeld(tx, runId, (budget, held) =>
-    skipTime(settle(budget, { hold: held, used: UNKNOWN }), tx.now),
+    skipTime(settle(budget, { hold: held, used: UNKNOWN_USE }), tx.now),
   );
   const budgets = await budgetsNow(tx, config, of.session);
   const step = isAsking ? nextCall(budgets, needOf(of.session)) : holdNothing(budgets);
@@ -103,7 +105,7 @@ export async function reserveCall(
   const { runId } = run;
   const config = context.config();
   const had = await changeHeld(tx, runId, (budget, held) =>
-    settle(budget, { hold: held, used: NOTHING }),
+    settle(budget, { hold: held, used: NO_USE }),
   );
   const budgets = await budgetsNow(tx, config, session);
   const step = nextCall(budgets, need ?? needOf(session));
@@ -127,7 +129,7 @@ export async function settleCall(
 
 /** Frees what a run had reserved that was never played to its end. */
 export function dropHolds(tx: WriteTx, runId: string): Promise<void> {
-  return settleCall(tx, runId, { used: UNKNOWN, isEnd: true });
+  return settleCall(tx, runId, { used: UNKNOWN_USE, isEnd: true });
 }
 
 async function budgetsNow(tx: WriteTx, config: Config, session: SessionRow): Promise<Budget[]> {
@@ -146,8 +148,6 @@ function unpricedFault(
 }
 
 const NO_HOLD: BudgetHold = { tokens: 0, usd: 0 };
-const NOTHING: CallUse = { tokens: 0, usd: 0 };
-const UNKNOWN: CallUse = { tokens: null, usd: null };
 
 function holdNothing(budgets: readonly Budget[]): CallStep {
   return { do: 'call', holds: budgets.map(() => NO_HOLD) };

@@ -1,6 +1,7 @@
 /** Reading another program's folder: regular files below it only, no symlinks, bounded, nothing written. */
 import { constants } from 'node:fs';
 import { lstat, open, readdir } from 'node:fs/promises';
+import { codeOf } from '../../util/error-code.ts';
 
 /** Largest file that is read, in bytes. */
 const MAX_FILE_BYTES = 1024 * 1024 * 1024;
@@ -86,8 +87,4 @@ export function asRecord(value: unknown): Record<string, unknown> | undefined {
 
 function refused(reason: string): SourceFile {
   return { ok: false, isMissing: false, reason };
-}
-
-function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException).code;
 }

@@ -4,10 +4,6 @@ import type { GrantRule, Refusal } from '../../core/refusals.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Config } from '../../protocol/options/config.ts';
-import { parseToolArgs } from '../../protocol/tools/parse-tool-args.ts';
-import type { SessionToolArgs } from '../../protocol/tools/session-tool-arg-schemas.ts';
-import type { SessionToolName } from '../../protocol/tools/session-tools.ts';
-import type { PolicyVerb } from '../../protocol/words.ts';
 import type { ReadTx } from '../../store/store.ts';
 import { exchangeRefusal } from '../exchange/exchange-obstacles.ts';
 import { findRecipient, sendRefusal } from '../messages/check-send.ts';
@@ -21,6 +17,7 @@ import {
   type TargetAddress,
 } from '../sessions/resolve-target.ts';
 import { attachmentsOf, missingRequester, planSpawn } from '../spawn/plan-spawn.ts';
+import { parsedArgs, toolOf } from './check-question.ts';
 import type { ExplainPolicy } from './policy-answers.ts';
 
 /** The rule that refuses or lets through, with the session that it is about. */
@@ -30,23 +27,6 @@ interface Asked {
   config: Config;
   caller: SessionCaller;
   query: ExplainPolicy;
-}
-
-/** Nothing is asked of a person yet, so `ask` has no tool. */
-const TOOLS: Partial<Record<PolicyVerb, SessionToolName>> = {
-  list: 'sessions_list',
-  read: 'sessions_history',
-  search: 'sessions_search',
-  send: 'sessions_send',
-  exchange: 'sessions_send',
-  spawn: 'sessions_spawn',
-  stop: 'sessions_stop',
-  wait: 'sessions_wait',
-};
-
-/** Returns the session tool of a verb, undefined = it has none. */
-export function toolOf(verb: PolicyVerb): SessionToolName | undefined {
-  return TOOLS[verb];
 }
 
 /** Returns what a session would meet. */
@@ -63,19 +43,29 @@ export async function decideVerb(tx: ReadTx, asked: Asked): Promise<Verdict> {
     case 'exchange':
       return decideExchange(tx, asked);
     case 'stop':
-      return findStoppable(tx, config, { caller, args: namedBy(query) });
+      return findStoppable(tx, config, {
+        caller,
+        args: parsedArgs('sessions_stop', { ...query.args, ...namedBy(query) }),
+      });
     case 'wait':
       return decideWait(tx, asked);
     case 'message':
       throw new GatewayError('invalid_request', 'policy.explain: a message is the operator’s');
     default: {
-      const verb = VISIBLE[query.verb];
+      const { verb, needs } = VISIBLE[query.verb];
+      if (tool !== undefined) parsedArgs(tool, { ...query.args, ...needs });
       return resolveTarget(tx, { config, caller, address: addressOf(query), verb });
     }
   }
 }
 
-const VISIBLE = { list: 'list', read: 'history', search: 'search', ask: 'ask' } as const;
+/** What only sees a session, with what its tool cannot do without. */
+const VISIBLE = {
+  list: { verb: 'list', needs: {} },
+  read: { verb: 'history', needs: { sessionKey: '?' } },
+  search: { verb: 'search', needs: { query: '?' } },
+  ask: { verb: 'ask', needs: {} },
+} as const;
 
 async function decideSend(
   tx: ReadTx,
@@ -133,20 +123,9 @@ async function decideSpawn(tx: ReadTx, { config, caller, query }: Asked): Promis
     ...(agentId === undefined ? {} : { agentId }),
   });
   const attached = attachmentsOf(config, args);
-  const attachmentsFlaw = attached.ok ? undefined : attached.error;
-  const plan = await planSpawn(tx, config, { caller, requester, args, attachmentsFlaw });
+  const plan = await planSpawn(tx, config, { caller, requester, args, attached });
   if ('status' in plan) return plan;
   return { grantedBy: plan.agent.id === caller.agentId ? 'own_agent' : 'allowed_agent' };
-}
-
-/** Arguments of which the tool itself would say that they are wrong are a wrong question. */
-function parsedArgs<Name extends SessionToolName>(
-  tool: Name,
-  args: Record<string, unknown>,
-): SessionToolArgs[Name] {
-  const parsed = parseToolArgs(tool, args);
-  if (parsed.ok) return parsed.args;
-  throw new GatewayError('invalid_request', `policy.explain: args: ${parsed.error}`);
 }
 
 function addressOf({ to, label, agentId }: ExplainPolicy): TargetAddress {

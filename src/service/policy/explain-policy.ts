@@ -13,19 +13,23 @@ import type { ServiceContext } from '../context.ts';
 import { unknownRun } from '../runs/wait-for-run.ts';
 import { callerClosedRefusal, lookUpForOperator } from '../sessions/resolve-caller.ts';
 import { decideMessage } from './decide-message.ts';
-import { decideVerb, toolOf, type Verdict } from './decide-verb.ts';
+import { checkQuestion, toolOf } from './check-question.ts';
+import { decideVerb, type Verdict } from './decide-verb.ts';
 import type { ExplainPolicy, PolicyExplanation } from './policy-answers.ts';
 import { settingValues } from './setting-values.ts';
 
-/** Returns what the tool of the verb would answer, and why. Rejects `not_found` for an `as` or a run that is none. */
-export function explainPolicy(
+/**
+ * Returns what the tool of the verb would answer, and why. Rejects `not_found` for an `as` or a run that is none,
+ * and `invalid_request` for a question that the tool could not be asked.
+ */
+export async function explainPolicy(
   { store, config: current, clock }: Pick<ServiceContext, 'store' | 'config' | 'clock'>,
   query: ExplainPolicy,
 ): Promise<PolicyExplanation> {
+  checkQuestion(query);
   const config = current();
   return store.read(async (tx) => {
     if (query.verb === 'message') {
-      if (query.as !== undefined) throw new GatewayError('invalid_request', OPERATORS_ONLY);
       const verdict = await decideMessage(tx, { config, query, now: clock.now() });
       const told = await withDeleted(tx, { config, query, verdict });
       return toExplanation(config, { query, verdict: told, caller: undefined });
@@ -36,8 +40,6 @@ export function explainPolicy(
     return toExplanation(config, { query, verdict: told, caller });
   });
 }
-
-const OPERATORS_ONLY = 'policy.explain: a message is the operator’s; leave "as" out';
 
 /** As a call of a run of that session, when one is named: its place in the tree of messages counts. */
 async function actingAs(

@@ -4,14 +4,14 @@ import { textOf } from '../../protocol/message.ts';
 import type { EntryRow } from '../../store/transcript-repository.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { SpawnRow } from '../../store/follow-up-repository.ts';
-import type { ReadTx, WriteTx } from '../../store/store.ts';
+import type { ReadTx } from '../../store/store.ts';
 
 /** How far back a relay turn is looked for among later runs of the child. */
 const MAX_LATER_RUNS = 20;
 
 /** Returns the child's task, or its last relay turn that said something. */
 export async function lastWorkOf(
-  tx: ReadTx | WriteTx,
+  tx: ReadTx,
   { spawn, task }: { spawn: SpawnRow; task: RunRow },
 ): Promise<RunRow> {
   if (task.state !== 'ok') return task;
@@ -24,7 +24,7 @@ export async function lastWorkOf(
 
 /** Returns the newest text that the run left in this role, as it was written. */
 export async function textOfRun(
-  tx: ReadTx | WriteTx,
+  tx: ReadTx,
   { run, role }: { run: RunRow; role: 'assistant' | 'toolResult' },
 ): Promise<string | undefined> {
   if (run.sessionId === null) return undefined;

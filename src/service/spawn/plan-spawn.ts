@@ -38,8 +38,8 @@ interface SpawnRequest {
   caller: SessionCaller;
   requester: SessionRow;
   args: SessionsSpawnArgs;
-  /** what is wrong with its attachments */
-  attachmentsFlaw: string | undefined;
+  /** the files of `attachmentsOf` */
+  attached: ReadAttachments;
 }
 
 /** Returns what the spawn is to be, or the refusal; checks in the order of B7.3 and writes nothing. */
@@ -71,7 +71,7 @@ export function attachmentsOf(config: Config, { attachments }: SessionsSpawnArgs
 }
 
 async function factsOf(tx: ReadTx, config: Config, request: SpawnRequest): Promise<SpawnFacts> {
-  const { caller, requester, args, attachmentsFlaw } = request;
+  const { caller, requester, args, attached } = request;
   const { subagents } = config.agents.defaults;
   const own = findAgent(config, caller.agentId);
   const agentId = fold(args.agentId ?? caller.agentId);
@@ -102,7 +102,7 @@ async function factsOf(tx: ReadTx, config: Config, request: SpawnRequest): Promi
     // No session is: a gateway whose `sandbox.mode` says otherwise does not start.
     sandboxed: { requester: false, child: false },
     attachmentsEnabled: config.tools.sessions_spawn.attachments.enabled,
-    attachmentsFlaw,
+    attachmentsFlaw: attached.ok ? undefined : attached.error,
     model,
     budget:
       agent && model?.ok === true

@@ -95,8 +95,7 @@ async function judge(
     return faultOf('key_used', 'this idempotencyKey was used for another task; use a new key');
   }
   if (earlier !== undefined) return earlierAnswer(tx, args, earlier.inputId);
-  const attachmentsFlaw = attached.ok ? undefined : attached.error;
-  const plan = await planSpawn(tx, config, { caller, requester, args, attachmentsFlaw });
+  const plan = await planSpawn(tx, config, { caller, requester, args, attached });
   return 'status' in plan ? toldOf(plan) : { requester, plan };
 }
 
@@ -220,7 +219,7 @@ function childRow(
 }
 
 async function earlierAnswer(
-  tx: ReadTx | WriteTx,
+  tx: ReadTx,
   args: SessionsSpawnArgs,
   runId: string,
 ): Promise<SessionsSpawnAnswer> {

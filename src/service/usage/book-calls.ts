@@ -1,5 +1,5 @@
 /** Tokens and cost of model calls, booked in the transaction of the message that they made (A24, B7.7). */
-import type { BudgetHold, CallUse } from '../../core/budget.ts';
+import { type BudgetHold, type CallUse, NO_USE, UNKNOWN_USE } from '../../core/budget.ts';
 import { formatModel, pricesOf } from '../../core/models.ts';
 import { costNanosOf, nanosOfUsd, type TokenCounts, usdOfNanos } from '../../core/money.ts';
 import type { AssistantMessage } from '../../protocol/message.ts';
@@ -15,8 +15,6 @@ import { modelOfRun } from './model-of-run.ts';
 
 /** More than any model call can use. */
 const MAX_CALL_TOKENS = 1_000_000_000;
-const NO_USE: CallUse = { tokens: 0, usd: 0 };
-const UNKNOWN_USE: CallUse = { tokens: null, usd: null };
 const NO_TOKENS: TokenCounts = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 /** The run that made the calls. */

@@ -6,7 +6,7 @@ import { readBudgets } from '../budgets/read-budgets.ts';
 import { openPageCursor, pageCursor } from '../page-cursor.ts';
 import { findRun } from '../runs/find-run.ts';
 import { unknownRun } from '../runs/wait-for-run.ts';
-import type { UsageQuery } from './usage-answers.ts';
+import type { UsageQuery } from './usage-query.ts';
 import type { UsageAnswer, UsageBy, UsageGroup } from '../../protocol/answers/usage-answers.ts';
 import { formatDay } from '../../util/utc-day.ts';
 import { UsageSums } from './usage-groups.ts';

@@ -3,7 +3,7 @@ import { dayOf, formatDay, parseDay } from '../../util/utc-day.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
-import type { UsageQuery } from './usage-answers.ts';
+import type { UsageQuery } from './usage-query.ts';
 import type { UsageAnswer } from '../../protocol/answers/usage-answers.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
 import type { UsageWindow } from './walk-usage.ts';

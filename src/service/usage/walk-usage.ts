@@ -3,9 +3,8 @@
  * piece, so that nothing else waits for the whole.
  */
 import type { SessionRow } from '../../store/session-repository.ts';
-import type { UsageDayRow } from '../../store/usage-repository.ts';
+import type { UsageDayRow, UsagePlace, UsageScope } from '../../store/usage-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
-import type { UsagePlace, UsageScope } from '../../store/usage-repository.ts';
 import type { ServiceContext } from '../context.ts';
 
 /** Rows of one read. */

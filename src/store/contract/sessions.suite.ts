@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { SessionRow } from '../session-repository.ts';
-import type { SessionCursor, SessionScope } from '../session-repository.ts';
+import type { SessionCursor, SessionRow, SessionScope } from '../session-repository.ts';
 import type { Store } from '../store.ts';
 import { child, type OpenHarness, run, session, spawn, withStore } from './samples.suite.ts';
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ModelCallRow } from '../usage-repository.ts';
-import type { UsagePlace, UsageScope } from '../usage-repository.ts';
+import type { ModelCallRow, UsagePlace, UsageScope } from '../usage-repository.ts';
 import { type OpenHarness, withStore } from './samples.suite.ts';
 
 const DAY = 86_400_000;

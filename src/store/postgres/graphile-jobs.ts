@@ -6,8 +6,7 @@
 import { cleanJson, cleanText } from '../sql/clean-text.ts';
 import type { SqlValue } from '../sql/connection.ts';
 import type { SqlUnit } from '../sql/sql-unit.ts';
-import type { JobRow } from '../follow-up-repository.ts';
-import type { JobWrites } from '../follow-up-repository.ts';
+import type { JobRow, JobWrites } from '../follow-up-repository.ts';
 
 /** What graphile-worker carries of a job of ours. */
 export interface JobEnvelope {

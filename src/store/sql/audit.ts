@@ -1,6 +1,5 @@
 import type { SelectQueryBuilder } from 'kysely';
-import type { AuditRow } from '../audit-repository.ts';
-import type { AuditCursor, AuditReads, AuditWrites } from '../audit-repository.ts';
+import type { AuditCursor, AuditReads, AuditRow, AuditWrites } from '../audit-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 import type { Tables } from './tables.ts';

@@ -1,6 +1,11 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
-import type { DeliveryPlace, DeliveryRow } from '../delivery-repository.ts';
-import type { DeliveryCursor, DeliveryReads, DeliveryWrites } from '../delivery-repository.ts';
+import type {
+  DeliveryCursor,
+  DeliveryPlace,
+  DeliveryReads,
+  DeliveryRow,
+  DeliveryWrites,
+} from '../delivery-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 import type { Tables } from './tables.ts';

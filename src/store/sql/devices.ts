@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import type { DeviceRow } from '../device-repository.ts';
-import type { DeviceCursor, DeviceReads, DeviceWrites } from '../device-repository.ts';
+import type { DeviceCursor, DeviceReads, DeviceRow, DeviceWrites } from '../device-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { EntryRow } from '../transcript-repository.ts';
-import type { EntryWrites } from '../transcript-repository.ts';
+import type { EntryRow, EntryWrites } from '../transcript-repository.ts';
 import { cleanJson } from './clean-text.ts';
 import type { SqlDialect } from './dialect.ts';
 import { defineQuery, keyed } from './query.ts';

@@ -1,6 +1,10 @@
 import { sql } from 'kysely';
-import type { ExchangeRow } from '../follow-up-repository.ts';
-import type { ExchangeCursor, ExchangeReads, ExchangeWrites } from '../follow-up-repository.ts';
+import type {
+  ExchangeCursor,
+  ExchangeReads,
+  ExchangeRow,
+  ExchangeWrites,
+} from '../follow-up-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

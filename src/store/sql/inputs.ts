@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { InputKind, InputRow } from '../input-repository.ts';
-import type { InputWrites } from '../input-repository.ts';
+import type { InputKind, InputRow, InputWrites } from '../input-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

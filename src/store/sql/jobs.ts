@@ -1,5 +1,4 @@
-import type { JobRow } from '../follow-up-repository.ts';
-import type { JobWrites } from '../follow-up-repository.ts';
+import type { JobRow, JobWrites } from '../follow-up-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

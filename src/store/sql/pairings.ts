@@ -1,5 +1,4 @@
-import type { PairingRow } from '../device-repository.ts';
-import type { PairingWrites } from '../device-repository.ts';
+import type { PairingRow, PairingWrites } from '../device-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

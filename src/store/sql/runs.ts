@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { RunState } from '../../protocol/words.ts';
-import type { RunRow } from '../run-repository.ts';
-import type { RunCursor, RunReads, RunWrites } from '../run-repository.ts';
+import type { RunCursor, RunReads, RunRow, RunWrites } from '../run-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

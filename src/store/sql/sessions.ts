@@ -1,9 +1,14 @@
 import { sql } from 'kysely';
 import { GatewayError } from '../../protocol/errors.ts';
 import { assert } from '../../util/assert.ts';
-import type { SessionChat } from '../session-repository.ts';
-import type { SessionRow } from '../session-repository.ts';
-import type { DuePage, SessionCursor, SessionScope, SessionWrites } from '../session-repository.ts';
+import type {
+  DuePage,
+  SessionChat,
+  SessionCursor,
+  SessionRow,
+  SessionScope,
+  SessionWrites,
+} from '../session-repository.ts';
 import { type DuePosition, duePosition } from './due-position.ts';
 import { defineQuery, keyed, type Query } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import type { SpawnRow } from '../follow-up-repository.ts';
-import type { SpawnWrites } from '../follow-up-repository.ts';
+import type { SpawnRow, SpawnWrites } from '../follow-up-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

@@ -3,7 +3,7 @@ import type { Generated } from 'kysely';
 import type { AttachmentRow, StoreIdentityRow } from '../attachment-repository.ts';
 import type { AuditRow } from '../audit-repository.ts';
 import type { BudgetHoldRow, BudgetRow } from '../budget-repository.ts';
-import type { GatewayRow } from '../lane-repository.ts';
+import type { GatewayRow, LaneRow } from '../lane-repository.ts';
 import type { DeviceRow, PairingRow } from '../device-repository.ts';
 import type { DeliveryRow } from '../delivery-repository.ts';
 import type { ExchangeRow, JobRow, SpawnRow } from '../follow-up-repository.ts';
@@ -11,7 +11,6 @@ import type { EntryRow } from '../transcript-repository.ts';
 import type { InputRow } from '../input-repository.ts';
 import type { ModelCallRow, UsageDayRow } from '../usage-repository.ts';
 import type { RunRow, ToolCallRow, WaitRow } from '../run-repository.ts';
-import type { LaneRow } from '../lane-repository.ts';
 import type { SessionRow, WindowRow } from '../session-repository.ts';
 
 type Snake<S extends string> = S extends `${infer Head}${infer Tail}`

@@ -1,5 +1,4 @@
-import type { ToolCallRow } from '../run-repository.ts';
-import type { ToolCallId, ToolCallWrites } from '../run-repository.ts';
+import type { ToolCallId, ToolCallRow, ToolCallWrites } from '../run-repository.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';

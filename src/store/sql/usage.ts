@@ -1,7 +1,12 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { usageOfCall } from '../../core/usage-sum.ts';
-import type { ModelCallRow, UsageDayRow } from '../usage-repository.ts';
-import type { UsagePlace, UsageReads, UsageWrites } from '../usage-repository.ts';
+import type {
+  ModelCallRow,
+  UsageDayRow,
+  UsagePlace,
+  UsageReads,
+  UsageWrites,
+} from '../usage-repository.ts';
 import { dayOf } from '../../util/utc-day.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { WaitRow } from '../run-repository.ts';
-import type { WaitWrites } from '../run-repository.ts';
+import type { WaitRow, WaitWrites } from '../run-repository.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';
 

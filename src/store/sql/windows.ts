@@ -1,5 +1,10 @@
-import type { WindowRow } from '../session-repository.ts';
-import type { DuePage, WindowCursor, WindowReads, WindowWrites } from '../session-repository.ts';
+import type {
+  DuePage,
+  WindowCursor,
+  WindowReads,
+  WindowRow,
+  WindowWrites,
+} from '../session-repository.ts';
 import { type DuePosition, duePosition } from './due-position.ts';
 import { defineQuery } from './query.ts';
 import type { SqlUnit } from './sql-unit.ts';

@@ -2,6 +2,7 @@ import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { GatewayError } from '../../protocol/errors.ts';
+import { codeOf } from '../../util/error-code.ts';
 import { makeFolder } from '../../util/make-folder.ts';
 import { isBusy, isUnopenable, toStoreError } from './to-store-error.ts';
 
@@ -51,7 +52,7 @@ function makeDir(dir: string): void {
   try {
     makeFolder(dir, { mode: 0o700 });
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
+    const code = codeOf(cause) ?? 'unknown';
     throw unusableDir(dir, { reason: REASONS[code] ?? `cannot be made (${code})`, cause });
   }
 }

@@ -47,6 +47,16 @@ export interface DoctorStore extends SqlConnection {
 /** States of a run without an outcome. */
 export const UNFINISHED = `('queued', 'running', 'waiting')`;
 
+/** The name of the subject in the payload of a job, by its kind. The key of the job is `<kind>:<subject>`. */
+export const JOB_SUBJECTS = {
+  'advance-exchange': 'exchangeId',
+  'announce-spawn': 'childKey',
+  'archive-session': 'key',
+  'remove-attachments': 'folderId',
+  deliver: 'routeKey',
+  'expire-inbox': 'runId',
+} as const;
+
 /** Returns a statement with its values in order. */
 export function statement(sql: string, ...params: unknown[]): Statement {
   return { sql, params: params as SqlValue[] };

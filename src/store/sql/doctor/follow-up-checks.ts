@@ -1,20 +1,14 @@
 /** Exchanges, spawns with their files, deliveries and their jobs: each that is open has something that moves it on. */
-import { type Check, type DoctorDialect, type Statement, statement, UNFINISHED } from './check.ts';
+import {
+  type Check,
+  type DoctorDialect,
+  JOB_SUBJECTS,
+  type Statement,
+  statement,
+  UNFINISHED,
+} from './check.ts';
 
-type FollowUp =
-  | 'advance-exchange'
-  | 'announce-spawn'
-  | 'remove-attachments'
-  | 'deliver'
-  | 'expire-inbox';
-/** the name of the subject in a job's payload */
-const SUBJECT: Readonly<Record<FollowUp, string>> = {
-  'advance-exchange': 'exchangeId',
-  'announce-spawn': 'childKey',
-  'remove-attachments': 'folderId',
-  deliver: 'routeKey',
-  'expire-inbox': 'runId',
-};
+type FollowUp = Exclude<keyof typeof JOB_SUBJECTS, 'archive-session'>;
 
 const LOST_STEP = 'the step that was going was lost from the store';
 
@@ -154,7 +148,7 @@ function addJob(
   dialect: DoctorDialect,
   { kind, subject, now }: { kind: FollowUp; subject: unknown; now: number },
 ): Statement {
-  const payloadJson = JSON.stringify({ [SUBJECT[kind]]: subject });
+  const payloadJson = JSON.stringify({ [JOB_SUBJECTS[kind]]: subject });
   return dialect.addJob({ jobKey: `${kind}:${String(subject)}`, kind, payloadJson, runAt: now });
 }
 

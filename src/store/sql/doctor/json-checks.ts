@@ -1,15 +1,21 @@
 /** The columns that hold JSON. What cannot be read is reported; readers leave it out. */
 import type { Check, DoctorDialect } from './check.ts';
 
+const CALL = `run_id || ':' || position || ':' || call_index`;
 const COLUMNS: [table: string, column: string, key: string][] = [
   ['entries', 'json', `session_id || ' ' || seq`],
   ['inputs', 'provenance_json', 'input_id'],
   ['runs', 'route_json', 'run_id'],
   ['runs', 'options_json', 'run_id'],
-  ['tool_calls', 'args_json', `run_id || ':' || position || ':' || call_index`],
-  ['tool_calls', 'result_json', `run_id || ':' || position || ':' || call_index`],
+  ['tool_calls', 'args_json', CALL],
+  ['tool_calls', 'held_json', CALL],
+  ['tool_calls', 'result_json', CALL],
   ['spawns', 'route_json', 'child_key'],
+  ['spawns', 'attach_as_json', 'child_key'],
+  ['attachments', 'files_json', 'folder_id'],
   ['audit', 'detail_json', 'id'],
+  ['devices', 'scopes_json', 'id'],
+  ['pairings', 'scopes_json', 'id'],
 ];
 
 /** Returns the rules of what is stored as JSON. */

@@ -1,24 +1,28 @@
 import { searchChecks } from '../../sql/doctor/search-checks.ts';
 import { sqliteDialect } from '../sqlite-dialect.ts';
-import { type Check, type DoctorDialect, statement } from '../../sql/doctor/check.ts';
+import { type Check, type DoctorDialect, JOB_SUBJECTS, statement } from '../../sql/doctor/check.ts';
 
 /** In Postgres a payload has the type JSON, and cannot be broken. */
 const JOB_PAYLOAD: Check = {
   name: 'unreadable-jobs-payload-json',
   rule: 'the payload of a job is no JSON; it is written anew from the name of the job',
-  find: `select job_key, kind, substr(job_key, length(kind) + 2) as subject,
-      case kind when 'advance-exchange' then 'exchangeId' when 'announce-spawn' then 'childKey'
-        when 'archive-session' then 'key' else 'routeKey' end as name
-    from jobs where json_valid(payload_json) = 0
-      and kind in ('advance-exchange', 'announce-spawn', 'deliver', 'archive-session')`,
-  heal: (row) => [
+  find: `select job_key, kind, substr(job_key, length(kind) + 2) as subject
+    from jobs where json_valid(payload_json) = 0 and (kind = 'maintain-sessions'
+      or kind in (${Object.keys(JOB_SUBJECTS)
+        .map((kind) => `'${kind}'`)
+        .join(', ')}))`,
+  heal: ({ job_key: jobKey, kind, subject }) => [
     statement(
       'update jobs set payload_json = ? where job_key = ?',
-      JSON.stringify({ [String(row['name'])]: row['subject'] }),
-      row['job_key'],
+      JSON.stringify(isOfSubject(kind) ? { [JOB_SUBJECTS[kind]]: subject } : {}),
+      jobKey,
     ),
   ],
 };
+
+function isOfSubject(kind: unknown): kind is keyof typeof JOB_SUBJECTS {
+  return Object.hasOwn(JOB_SUBJECTS, String(kind));
+}
 
 /** SQLite, with jobs in a table of ours. */
 export const sqliteDoctorDialect: DoctorDialect = {

@@ -1,4 +1,4 @@
-/** What is told of tokens and cost, and what may be asked. */
+/** What may be asked about tokens and cost. */
 import type { UsageBy } from '../../protocol/answers/usage-answers.ts';
 
 /** Of a run, of a session, of a session and all below it (`tree`), or of everything. */
