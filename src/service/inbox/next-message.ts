@@ -65,7 +65,7 @@ export async function takeInbox(
       const run = await beginMessage(tx, { run: next, session, fence });
       await appendMessage(tx, context, run);
       await tx.jobs.remove(inboxJobKey(run.runId));
-      const claimed = { run, session, fence, attempt: 1, isBudgeted: false };
+      const claimed = { run, fence, attempt: 1, isBudgeted: false };
       const end = { ...verdict, message: undefined };
       ended.expired.push(await closeIn(tx, context, { claimed, end }));
     }
