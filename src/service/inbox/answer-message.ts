@@ -16,7 +16,7 @@ import { closeUnplayed } from '../runs/close-unplayed.ts';
 import { tellClosed } from '../runs/tell-closed.ts';
 import { openSession } from './client-session.ts';
 import { handOverIn, tellHandedOver } from './hand-over-inbox.ts';
-import { heldRun } from './held-run.ts';
+import { unplayedRun } from './held-run.ts';
 import { toInboxPage } from './inbox-page.ts';
 
 type Reply = NonNullable<SessionsInboxArgs['reply']>;
@@ -73,9 +73,8 @@ async function findMessage(
         : `${shown} has ended ${run.state}${run.error === null ? '' : ` (${run.error})`}; it takes no reply any more`,
     );
   }
-  const lane = await tx.lanes.get(sessionKey);
-  const held = await heldRun(tx, lane);
-  if (held?.runId === messageId && lane?.owner === null) return { run };
+  const held = await unplayedRun(tx, sessionKey);
+  if (held?.runId === messageId) return { run };
   return refuse(`${shown} was not handed over yet; call sessions_inbox, they come in order`);
 }
 
