@@ -24,7 +24,7 @@ export async function expireInbox(context: RunContext, runId: string): Promise<v
       const verdict = { state: 'timeout', error: timeoutText(run.timeoutMs) } as const;
       return closeHeld(tx, context, { run, verdict });
     }
-    await armDeadlineJob(tx, { runId, at: run.deadlineAt });
+    await armDeadlineJob(tx, run);
     return undefined;
   });
   if (closed !== undefined) tellClosed(context, { closed, message: undefined });

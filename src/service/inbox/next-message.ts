@@ -64,7 +64,6 @@ export async function takeInbox(
     } else {
       const run = await beginMessage(tx, { run: next, session, fence });
       await appendMessage(tx, context, run);
-      await tx.jobs.remove(inboxJobKey(run.runId));
       const claimed = { run, fence, attempt: 1, isBudgeted: false };
       const end = { ...verdict, message: undefined };
       ended.expired.push(await closeIn(tx, context, { claimed, end }));
@@ -72,7 +71,7 @@ export async function takeInbox(
   }
 }
 
-/** Makes the message the one that the client has in hand, with a job that ends it when its time is over. */
+/** Makes the message the one that the client has in hand. */
 export async function beginMessage(
   tx: WriteTx,
   { run, session, fence }: { run: RunRow; session: SessionRow; fence: LaneFence },
@@ -88,7 +87,6 @@ export async function beginMessage(
   await tx.runs.update(runId, started);
   await tx.sessions.update(session.key, { updatedAt: tx.now });
   await tx.lanes.setCurrent(fence, runId, 'running');
-  if (deadlineAt !== null) await armDeadlineJob(tx, { runId, at: deadlineAt });
   tx.signal({ type: 'run', runId });
   return { ...run, ...started };
 }
@@ -100,16 +98,17 @@ export async function appendMessage(tx: WriteTx, context: RunContext, run: RunRo
   await tx.inputs.markAppended(run.runId, run.runId, tx.now);
 }
 
-/** Adds the job that ends a message when its time is over: nobody plays it. */
+/** Adds the job that ends a message when its time is over, where that has an end: nobody plays it. */
 export async function armDeadlineJob(
   tx: WriteTx,
-  { runId, at }: { runId: string; at: number },
+  { runId, deadlineAt }: Pick<RunRow, 'runId' | 'deadlineAt'>,
 ): Promise<void> {
+  if (deadlineAt === null) return;
   await tx.jobs.add({
     jobKey: inboxJobKey(runId),
     kind: 'expire-inbox',
     payloadJson: JSON.stringify({ runId }),
-    runAt: at,
+    runAt: deadlineAt,
   });
   tx.signal({ type: 'job' });
 }
