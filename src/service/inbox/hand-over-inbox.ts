@@ -13,7 +13,7 @@ import { tellLost } from '../runs/end-lost-run.ts';
 import { tellClosed } from '../runs/tell-closed.ts';
 import { waitingBehind } from './held-run.ts';
 import {
-  appendMessage,
+  appendText,
   armDeadlineJob,
   beginMessage,
   type EndedBefore,
@@ -50,7 +50,7 @@ export async function handOverIn(
   const { notes, hasMoreNotes } = await appendNotes(tx, context, { session, open, noteLimit });
   const isNew = begun !== undefined;
   if (isNew) {
-    await appendMessage(tx, context, begun);
+    await appendText(tx, context, begun);
     await armDeadlineJob(tx, begun);
   }
   await tx.lanes.leave(fence);
@@ -89,10 +89,8 @@ async function appendNotes(
     chars += input.text.length;
     if (notes.length > 0 && chars > MAX_NOTE_CHARS) break;
     const { key: sessionKey, sessionId } = session;
-    const { rootRunId } = input;
-    const run = open ?? { runId: null, sessionKey, sessionId, rootRunId, hops: 1 };
+    const run = open ?? { runId: null, sessionKey, sessionId, hops: 1 };
     await appendInput(tx, context, { input, run });
-    await tx.inputs.markAppended(input.inputId, run.runId, tx.now);
     notes.push(input);
   }
   return { notes, hasMoreNotes: notes.length < pending.length };

@@ -63,7 +63,7 @@ export async function takeInbox(
       return { fence, held, next };
     } else {
       const run = await beginMessage(tx, { run: next, session, fence });
-      await appendMessage(tx, context, run);
+      await appendText(tx, context, run);
       const claimed = { run, fence, attempt: 1, isBudgeted: false };
       const end = { ...verdict, message: undefined };
       ended.expired.push(await closeIn(tx, context, { claimed, end }));
@@ -92,10 +92,9 @@ export async function beginMessage(
 }
 
 /** Appends the text of a message that has begun. */
-export async function appendMessage(tx: WriteTx, context: RunContext, run: RunRow): Promise<void> {
+export async function appendText(tx: WriteTx, context: RunContext, run: RunRow): Promise<void> {
   const input = must(await tx.inputs.get(run.runId), `run ${run.runId} has no accepted message`);
   await appendInput(tx, context, { input, run });
-  await tx.inputs.markAppended(run.runId, run.runId, tx.now);
 }
 
 /** Adds the job that ends a message when its time is over, where that has an end: nobody plays it. */
