@@ -51,7 +51,7 @@ export function closeRun(context: RunContext, claimed: HeldRun, end: RunEnd): Pr
 }
 
 /** A run whose lane is held at this owner and epoch. */
-export type HeldRun = Pick<ClaimedRun, 'run' | 'fence' | 'attempt' | 'isBudgeted'> & {
+type HeldRun = Pick<ClaimedRun, 'run' | 'fence' | 'attempt' | 'isBudgeted'> & {
   /** as it was when the run was claimed; absent = as it is now */
   session?: SessionRow;
 };
