@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { MASK } from '../src/core/mask-secrets.ts';
 import { call, startWorld, type TestWorld } from './helpers/test-world.ts';
 
 type Json = Record<string, unknown>;
@@ -48,6 +49,18 @@ test('[WS1, BR-140] `all` waits for each, and says what is done and what goes on
   inC.release();
   const doneC = { runId: c, sessionKey: C, status: 'ok', outcome: 'ok', reply: 'from c' };
   assert.deepEqual(await whole, { status: 'ok', done: [doneB, doneC], pending: [] });
+});
+
+test('[WS1, MK7] the operator is told a reply as it was said, another session without its credentials', async (t) => {
+  const world = await startWorld(t, { config });
+  const token = `ghp_${'aB3dE5gH'.repeat(5)}`;
+  const runId = await send(world, B, `SAY: it is ${token}`);
+  const told = async (answer: Promise<unknown>) =>
+    ((await answer) as { done: Json[] }).done.map(({ reply }) => reply);
+  assert.deepEqual(await told(waitFor(world, { runIds: [runId], timeoutMs: 20_000 })), [
+    `it is ${token}`,
+  ]);
+  assert.deepEqual(await told(world.tool('sessions_wait', { runIds: [runId] })), [`it is ${MASK}`]);
 });
 
 test('[WS1] `any` ends with the first, however it ended, and a session stands for its newest run', async (t) => {

@@ -17,10 +17,8 @@ export async function appendNotes(
 ): Promise<boolean> {
   const notes = await tx.inputs.pendingNotes(key, PAGE);
   for (const input of notes) {
-    const { rootRunId } = input;
-    const place = { sessionKey: key, sessionId, runId: null, rootRunId, hops: 0 };
+    const place = { sessionKey: key, sessionId, runId: null, hops: 0 };
     await appendInput(tx, context, { input, run: place });
-    await tx.inputs.markAppended(input.inputId, null, tx.now);
   }
   return notes.length === PAGE;
 }

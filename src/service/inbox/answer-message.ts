@@ -14,9 +14,9 @@ import { briefly } from '../../util/briefly.ts';
 import type { RunContext } from '../context.ts';
 import { closeUnplayed } from '../runs/close-unplayed.ts';
 import { tellClosed } from '../runs/tell-closed.ts';
-import { openSession } from './client-session.ts';
+import { mustBeOpen } from './must-be-open.ts';
 import { handOverIn, tellHandedOver } from './hand-over-inbox.ts';
-import { heldRun } from './held-run.ts';
+import { unplayedRun } from './held-run.ts';
 import { toInboxPage } from './inbox-page.ts';
 
 type Reply = NonNullable<SessionsInboxArgs['reply']>;
@@ -33,7 +33,7 @@ export async function answerMessage(
   const reply = { ...given, text: asStored(given.text) };
   const { sessionKey } = caller;
   const done = await context.store.write('answer-inbox', async (tx) => {
-    const session = await openSession(tx, sessionKey);
+    const session = await mustBeOpen(tx, sessionKey);
     const found = await findMessage(tx, { sessionKey, reply });
     if ('error' in found) return { refusal: found };
     const message = toAssistantMessage(reply, { sessionKey, now: tx.now });
@@ -73,9 +73,8 @@ async function findMessage(
         : `${shown} has ended ${run.state}${run.error === null ? '' : ` (${run.error})`}; it takes no reply any more`,
     );
   }
-  const lane = await tx.lanes.get(sessionKey);
-  const held = await heldRun(tx, lane);
-  if (held?.runId === messageId && lane?.owner === null) return { run };
+  const held = await unplayedRun(tx, sessionKey);
+  if (held?.runId === messageId) return { run };
   return refuse(`${shown} was not handed over yet; call sessions_inbox, they come in order`);
 }
 

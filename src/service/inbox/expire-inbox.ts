@@ -5,10 +5,10 @@ import type { WriteTx } from '../../store/store.ts';
 import type { RunContext } from '../context.ts';
 import { type ClaimedRun, expiredVerdict, timeoutText } from '../runs/claim-run.ts';
 import type { ClosedRun } from '../runs/close-run.ts';
-import { closeUnplayed, inboxJobKey, isUnplayed } from '../runs/close-unplayed.ts';
+import { closeUnplayed, inboxJobKey } from '../runs/close-unplayed.ts';
 import { tellClosed } from '../runs/tell-closed.ts';
 import { tellEndedBefore } from './hand-over-inbox.ts';
-import { heldRun } from './held-run.ts';
+import { unplayedRun } from './held-run.ts';
 import { armDeadlineJob, type EndedBefore, takeInbox } from './next-message.ts';
 
 /** Old runs looked at in one query. */
@@ -24,7 +24,7 @@ export async function expireInbox(context: RunContext, runId: string): Promise<v
       const verdict = { state: 'timeout', error: timeoutText(run.timeoutMs) } as const;
       return closeHeld(tx, context, { run, verdict });
     }
-    await armDeadlineJob(tx, { runId, at: run.deadlineAt });
+    await armDeadlineJob(tx, run);
     return undefined;
   });
   if (closed !== undefined) tellClosed(context, { closed, message: undefined });
@@ -73,9 +73,8 @@ async function closeHeld(
   context: RunContext,
   { run, verdict }: { run: RunRow; verdict: NonNullable<ClaimedRun['verdict']> },
 ): Promise<ClosedRun | undefined> {
-  const lane = await tx.lanes.get(run.sessionKey);
-  const held = await heldRun(tx, lane);
-  if (lane === undefined || held?.runId !== run.runId || !isUnplayed(run, lane)) return undefined;
+  const held = await unplayedRun(tx, run.sessionKey);
+  if (held?.runId !== run.runId) return undefined;
   return closeUnplayed(tx, context, { run, end: { ...verdict, message: undefined } });
 }
 

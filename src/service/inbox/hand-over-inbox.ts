@@ -12,7 +12,13 @@ import { appendInput } from '../runs/append-input.ts';
 import { tellLost } from '../runs/end-lost-run.ts';
 import { tellClosed } from '../runs/tell-closed.ts';
 import { waitingBehind } from './held-run.ts';
-import { appendMessage, beginMessage, type EndedBefore, takeInbox } from './next-message.ts';
+import {
+  appendText,
+  armDeadlineJob,
+  beginMessage,
+  type EndedBefore,
+  takeInbox,
+} from './next-message.ts';
 
 /** Characters of notes in one answer, beyond the first of them. */
 const MAX_NOTE_CHARS = 250_000;
@@ -42,9 +48,12 @@ export async function handOverIn(
   const begun = next && (await beginMessage(tx, { run: next, session, fence }));
   const open = begun ?? held;
   const { notes, hasMoreNotes } = await appendNotes(tx, context, { session, open, noteLimit });
-  if (begun !== undefined) await appendMessage(tx, context, begun);
-  await tx.lanes.leave(fence);
   const isNew = begun !== undefined;
+  if (isNew) {
+    await appendText(tx, context, begun);
+    await armDeadlineJob(tx, begun);
+  }
+  await tx.lanes.leave(fence);
   if (isNew || notes.length > 0) tx.signal({ type: 'session', sessionKey: session.key });
   const waiting = waitingBehind(await tx.lanes.get(session.key));
   return { ...ended, open, isNew, notes, hasMoreNotes, waiting };
@@ -80,10 +89,8 @@ async function appendNotes(
     chars += input.text.length;
     if (notes.length > 0 && chars > MAX_NOTE_CHARS) break;
     const { key: sessionKey, sessionId } = session;
-    const { rootRunId } = input;
-    const run = open ?? { runId: null, sessionKey, sessionId, rootRunId, hops: 1 };
+    const run = open ?? { runId: null, sessionKey, sessionId, hops: 1 };
     await appendInput(tx, context, { input, run });
-    await tx.inputs.markAppended(input.inputId, run.runId, tx.now);
     notes.push(input);
   }
   return { notes, hasMoreNotes: notes.length < pending.length };

@@ -2,6 +2,7 @@ import { isOutcome } from '../../core/run-state.ts';
 import type { LaneRow } from '../../store/lane-repository.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
+import { isUnplayed } from '../runs/close-unplayed.ts';
 
 /** Returns the message that a client has in hand. */
 export async function heldRun(
@@ -11,6 +12,16 @@ export async function heldRun(
   const runId = lane?.currentRunId ?? null;
   const run = runId === null ? undefined : await tx.runs.get(runId);
   return run === undefined || isOutcome(run.state) ? undefined : run;
+}
+
+/** Returns the run that only its client, its time or a stop ends: it is in a client's hands. */
+export async function unplayedRun(
+  tx: Pick<ReadTx, 'lanes' | 'runs'>,
+  sessionKey: string,
+): Promise<RunRow | undefined> {
+  const lane = await tx.lanes.get(sessionKey);
+  const held = await heldRun(tx, lane);
+  return lane !== undefined && held !== undefined && isUnplayed(held, lane) ? held : undefined;
 }
 
 /** Returns how many messages wait behind it. */

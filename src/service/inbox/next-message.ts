@@ -63,16 +63,15 @@ export async function takeInbox(
       return { fence, held, next };
     } else {
       const run = await beginMessage(tx, { run: next, session, fence });
-      await appendMessage(tx, context, run);
-      await tx.jobs.remove(inboxJobKey(run.runId));
-      const claimed = { run, session, fence, attempt: 1, isBudgeted: false };
+      await appendText(tx, context, run);
+      const claimed = { run, fence, attempt: 1, isBudgeted: false };
       const end = { ...verdict, message: undefined };
       ended.expired.push(await closeIn(tx, context, { claimed, end }));
     }
   }
 }
 
-/** Makes the message the one that the client has in hand, with a job that ends it when its time is over. */
+/** Makes the message the one that the client has in hand. */
 export async function beginMessage(
   tx: WriteTx,
   { run, session, fence }: { run: RunRow; session: SessionRow; fence: LaneFence },
@@ -88,28 +87,27 @@ export async function beginMessage(
   await tx.runs.update(runId, started);
   await tx.sessions.update(session.key, { updatedAt: tx.now });
   await tx.lanes.setCurrent(fence, runId, 'running');
-  if (deadlineAt !== null) await armDeadlineJob(tx, { runId, at: deadlineAt });
   tx.signal({ type: 'run', runId });
   return { ...run, ...started };
 }
 
 /** Appends the text of a message that has begun. */
-export async function appendMessage(tx: WriteTx, context: RunContext, run: RunRow): Promise<void> {
+export async function appendText(tx: WriteTx, context: RunContext, run: RunRow): Promise<void> {
   const input = must(await tx.inputs.get(run.runId), `run ${run.runId} has no accepted message`);
   await appendInput(tx, context, { input, run });
-  await tx.inputs.markAppended(run.runId, run.runId, tx.now);
 }
 
-/** Adds the job that ends a message when its time is over: nobody plays it. */
+/** Adds the job that ends a message when its time is over, where that has an end: nobody plays it. */
 export async function armDeadlineJob(
   tx: WriteTx,
-  { runId, at }: { runId: string; at: number },
+  { runId, deadlineAt }: Pick<RunRow, 'runId' | 'deadlineAt'>,
 ): Promise<void> {
+  if (deadlineAt === null) return;
   await tx.jobs.add({
     jobKey: inboxJobKey(runId),
     kind: 'expire-inbox',
     payloadJson: JSON.stringify({ runId }),
-    runAt: at,
+    runAt: deadlineAt,
   });
   tx.signal({ type: 'job' });
 }

@@ -10,7 +10,7 @@ import type { ReadTx } from '../../store/store.ts';
 import type { RunContext } from '../context.ts';
 import { closedTool } from '../sessions/closed-tool.ts';
 import { answerMessage } from './answer-message.ts';
-import { openSession } from './client-session.ts';
+import { mustBeOpen } from './must-be-open.ts';
 import { handOverIn, type HandedOver, tellHandedOver } from './hand-over-inbox.ts';
 import { heldRun, waitingBehind } from './held-run.ts';
 import { toInboxPage } from './inbox-page.ts';
@@ -74,7 +74,7 @@ async function handOver(
   { caller, noteLimit }: { caller: SessionCaller; noteLimit: number },
 ): Promise<{ page: SessionsInboxPage; handed: HandedOver }> {
   const done = await context.store.write('hand-over-inbox', async (tx) => {
-    const session = await openSession(tx, caller.sessionKey);
+    const session = await mustBeOpen(tx, caller.sessionKey);
     const handed = await handOverIn(tx, context, { session, noteLimit });
     return { handed, page: await toInboxPage(tx, context.config(), { caller, handed }) };
   });

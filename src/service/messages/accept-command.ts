@@ -20,6 +20,7 @@ import { audit } from '../audit.ts';
 import type { RunContext } from '../context.ts';
 import { putOutgoing, sendPolicyOf } from '../delivery/outbox.ts';
 import { acceptDone, type IdempotencyKey } from '../runs/accept-run.ts';
+import { tellClosed } from '../runs/tell-closed.ts';
 
 export interface GivenCommand {
   command: OwnerCommand;
@@ -132,19 +133,10 @@ function auditCommand(
 
 /** Tells who watches, once the command is committed. */
 export function tellCommand(
-  { events }: Pick<RunContext, 'events'>,
+  context: Pick<RunContext, 'events' | 'clock'>,
   { run, delivered }: DoneCommand,
 ): void {
-  const { runId, sessionKey, reply, startedAt, endedAt, acceptedAt } = run;
-  events.emit({
-    type: 'ended',
-    runId,
-    sessionKey,
-    state: 'ok',
-    reply: reply ?? '',
-    ...(startedAt === null ? {} : { startedAt }),
-    endedAt: endedAt ?? acceptedAt,
-    delivered,
-  });
-  events.emit({ type: 'session_changed', sessionKey });
+  const closed = { run, reply: run.reply ?? '', delivered, merged: [] };
+  tellClosed(context, { closed, message: undefined });
+  context.events.emit({ type: 'session_changed', sessionKey: run.sessionKey });
 }

@@ -21,9 +21,9 @@ import {
   type RunOptions,
 } from '../runs/accept-run.ts';
 import type { RunContext } from '../context.ts';
-import { heldRun } from '../inbox/held-run.ts';
+import { unplayedRun } from '../inbox/held-run.ts';
 import type { RunEnd } from '../runs/close-run.ts';
-import { closeUnplayed, isUnplayed } from '../runs/close-unplayed.ts';
+import { closeUnplayed } from '../runs/close-unplayed.ts';
 import { INTERRUPTED_TEXT } from '../runs/interrupts.ts';
 import { isChatRoute, routeOf, toLastRoute } from '../delivery/outbox.ts';
 import type { OperatorPlace } from '../sessions/operator-place.ts';
@@ -202,9 +202,8 @@ async function endInterrupted(
   context: RunContext,
   { sessionKey, queueMode }: RunRow,
 ): Promise<RunRow[]> {
-  const lane = queueMode === 'interrupt' ? await tx.lanes.get(sessionKey) : undefined;
-  const held = lane && (await heldRun(tx, lane));
-  if (lane === undefined || held === undefined || !isUnplayed(held, lane)) return [];
+  const held = queueMode === 'interrupt' ? await unplayedRun(tx, sessionKey) : undefined;
+  if (held === undefined) return [];
   return [(await closeUnplayed(tx, context, { run: held, end: INTERRUPTED })).run];
 }
 

@@ -10,19 +10,38 @@ import { appendMessage } from '../messages/append-message.ts';
 import { unreadableReporter } from '../unreadable-rows.ts';
 
 /** Where a message is appended: the turn of a run, or a transcript that no run writes to any more. */
-export type InputPlace = Pick<RunRow, 'sessionKey' | 'sessionId' | 'rootRunId' | 'hops'> & {
+type InputPlace = Pick<RunRow, 'sessionKey' | 'sessionId' | 'hops'> & {
   runId: string | null;
 };
 
-/** Appends an accepted message to the transcript, and returns it as stored. */
+/** Appends an accepted message to the transcript, where it waits no more, and returns it as stored. */
 export async function appendInput(
   tx: WriteTx,
   context: ServiceContext,
   { input, run }: { input: InputRow; run: InputPlace },
 ): Promise<UserMessage> {
-  const sessionId = must(run.sessionId, `run ${run.runId} is not claimed`);
+  const message = await appendAhead(tx, context, { input, run });
+  await tx.inputs.markAppended(input.inputId, run.runId, tx.now);
+  return message;
+}
+
+/** The same of a message that still waits for a turn of its own. */
+export async function appendAhead(
+  tx: WriteTx,
+  context: ServiceContext,
+  { input, run }: { input: InputRow; run: InputPlace },
+): Promise<UserMessage> {
   const { runId, sessionKey, hops } = run;
-  return appendTo(tx, context, { input, runId, sessionKey, sessionId, hops });
+  const sessionId = must(run.sessionId, `run ${runId} is not claimed`);
+  const provenance = provenanceOf(context, { input, hops });
+  const message: UserMessage = {
+    role: 'user',
+    content: [{ type: 'text', text: input.text }],
+    timestamp: tx.now,
+    ...(provenance === undefined ? {} : { provenance }),
+  };
+  await appendMessage(tx, { sessionKey, sessionId, runId, message });
+  return message;
 }
 
 /**
@@ -37,32 +56,8 @@ export async function appendNote(
   const lane = await tx.lanes.hold(session.key);
   if (lane !== undefined && (lane.owner !== null || lane.pending > 0)) return;
   const { key: sessionKey, sessionId } = session;
-  await appendTo(tx, context, { input, runId: null, sessionKey, sessionId, hops: 1 });
-  await tx.inputs.markAppended(input.inputId, null, tx.now);
-  tx.signal({ type: 'session', sessionKey: session.key });
-}
-
-async function appendTo(
-  tx: WriteTx,
-  context: ServiceContext,
-  place: {
-    input: InputRow;
-    runId: string | null;
-    sessionKey: string;
-    sessionId: string;
-    hops: number;
-  },
-): Promise<UserMessage> {
-  const { input, runId, sessionKey, sessionId } = place;
-  const provenance = provenanceOf(context, place);
-  const message: UserMessage = {
-    role: 'user',
-    content: [{ type: 'text', text: input.text }],
-    timestamp: tx.now,
-    ...(provenance === undefined ? {} : { provenance }),
-  };
-  await appendMessage(tx, { sessionKey, sessionId, runId, message });
-  return message;
+  await appendInput(tx, context, { input, run: { runId: null, sessionKey, sessionId, hops: 1 } });
+  tx.signal({ type: 'session', sessionKey });
 }
 
 /** A routed message whose provenance cannot be read must not pass for a person's: the row names its source. */

@@ -2,7 +2,7 @@
 import type { AgentTool, Turn } from '../../agent/runtime.ts';
 import { buildSystemPrompt } from '../../agent/system-prompt.ts';
 import { type AgentSettings, findAgent, workspaceOf } from '../../core/agents.ts';
-import { channelOf, isClientKey, isSubagentKey } from '../../core/keys.ts';
+import { channelOf, isSubagentKey } from '../../core/keys.ts';
 import { type ModelRef, modelOfSession } from '../../core/models.ts';
 import { type ContextMessage, type OwnPrompt, toModelContext } from '../../core/model-context.ts';
 import {
@@ -14,7 +14,7 @@ import {
   spawnAnnouncePrompt,
   taskContext,
 } from '../../core/prompts.ts';
-import { offeredTools, toolClosedBy, type ToolQuery } from '../../core/tool-policy.ts';
+import { offeredTools, toolClosedBy } from '../../core/tool-policy.ts';
 import { parseStoredMessage, parseStoredObject } from '../../core/stored-message.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Message } from '../../protocol/message.ts';
@@ -29,6 +29,7 @@ import type { ClaimedRun } from './claim-run.ts';
 import type { RunContext } from '../context.ts';
 import { filesOf } from '../attachments/attach-files.ts';
 import { relDirOf } from '../attachments/attachment-folder.ts';
+import { toolQuery } from '../sessions/closed-tool.ts';
 import { lastWorkOf } from '../spawn/last-work.ts';
 import { type OnUnreadable, unreadableReporter } from '../unreadable-rows.ts';
 
@@ -94,17 +95,7 @@ function offeredTo(
   if (run.purpose === 'exchange_announce' || run.purpose === 'spawn_announce')
     return { offered: new Map(), closedBy: () => 'an announce turn has no tools' };
   const tools = context.toolsOf(session);
-  const query: ToolQuery = {
-    config,
-    agentId: session.agentId,
-    model,
-    isSubagent: isSubagentKey(session.key),
-    // No session is: a gateway whose `sandbox.mode` says otherwise does not start.
-    isSandboxed: false,
-    isClient: isClientKey(session.key),
-    spawnDepth: session.spawnDepth,
-    available: [...tools.keys()],
-  };
+  const query = toolQuery(config, { session, model, available: [...tools.keys()] });
   const names = new Set(offeredTools(query));
   return {
     offered: new Map([...tools].filter(([name]) => names.has(name))),

@@ -5,7 +5,11 @@ import { createSessionWorld } from '../../../test/helpers/session-world.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { RunContext } from '../context.ts';
 import { acceptNote, acceptRun } from './accept-run.ts';
+import { createActiveRuns } from './active-runs.ts';
 import { type ClaimedRun, claimRun } from './claim-run.ts';
+import { createRunWatch } from './run-watch.ts';
+import { createSlots } from './slots.ts';
+import { stopAsOperator } from './stop-session.ts';
 
 const LOST = 'agent:main:discord:group:lost';
 const WHOLE = 'agent:main:discord:group:whole';
@@ -144,6 +148,26 @@ test('[RU12] a lost run that somebody has stopped ends as stopped', async (t) =>
   lose(LOSSES[0]![1]);
   assert.equal(await claim(), undefined);
   assert.equal((await run('first')).state, 'aborted');
+});
+
+test('[RU12] stopping a run that this process holds without playing it ends it, also without its session', async (t) => {
+  const { accept, claim, run, lose, context, told } = await createWorld(t);
+  await accept(LOST, 'first');
+  await claim();
+  lose(LOSSES[0]![1]);
+  const services = {
+    ...context,
+    activeRuns: createActiveRuns(),
+    slots: createSlots(() => 1),
+    watch: createRunWatch(context.store),
+    wakeScheduler: () => {},
+  };
+  const operator = { type: 'operator', scopes: ['operator.admin'] } as const;
+  await stopAsOperator(services, operator, { runId: 'first', method: 'runs.stop' });
+  assert.equal((await run('first')).state, 'aborted');
+  assert.deepEqual(told.ended, [['first', 'aborted']]);
+  const lane = await context.store.read((tx) => tx.lanes.get(LOST));
+  assert.deepEqual([lane?.owner, lane?.currentRunId], [null, null]);
 });
 
 test('[SS10] a note joins the next turn, however many messages wait in front of it', async (t) => {

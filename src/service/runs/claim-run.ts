@@ -155,7 +155,6 @@ function underBudget({
 async function appendNotes(tx: WriteTx, context: RunContext, run: RunRow): Promise<void> {
   for (const input of await tx.inputs.pendingNotes(run.sessionKey, MAX_NOTES_PER_TURN)) {
     await appendInput(tx, context, { input, run });
-    await tx.inputs.markAppended(input.inputId, run.runId, tx.now);
   }
 }
 

@@ -7,7 +7,7 @@ import { isReplySkip, visibleText } from '../../core/silence.ts';
 import type { AssistantMessage } from '../../protocol/message.ts';
 import { textOf } from '../../protocol/message.ts';
 import type { RunOutcome } from '../../protocol/words.ts';
-import type { LaneRow } from '../../store/lane-repository.ts';
+import type { LaneFence, LaneRow } from '../../store/lane-repository.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
@@ -46,16 +46,15 @@ export interface ClosedRun {
 }
 
 /** Closes a claimed run. Rejects `fenced` when the lane has another owner by now; then nothing was written. */
-export function closeRun(
-  context: RunContext,
-  claimed: ClaimedRun,
-  end: RunEnd,
-): Promise<ClosedRun> {
+export function closeRun(context: RunContext, claimed: HeldRun, end: RunEnd): Promise<ClosedRun> {
   return context.store.write('close-run', (tx) => closeIn(tx, context, { claimed, end }));
 }
 
-/** A run whose lane the unit holds at this owner and epoch. */
-type HeldRun = Pick<ClaimedRun, 'run' | 'session' | 'fence' | 'attempt' | 'isBudgeted'>;
+/** A run whose lane is held at this owner and epoch. */
+type HeldRun = Pick<ClaimedRun, 'run' | 'fence' | 'attempt' | 'isBudgeted'> & {
+  /** as it was when the run was claimed; absent = as it is now */
+  session?: SessionRow;
+};
 
 /** The same within a unit of the caller's. */
 export async function closeIn(
@@ -64,13 +63,16 @@ export async function closeIn(
   { claimed, end }: { claimed: HeldRun; end: RunEnd },
 ): Promise<ClosedRun> {
   const { fence } = claimed;
+  const { runId } = claimed.run;
   const lane = await tx.lanes.lock(fence);
-  const lost = await closeLost(tx, claimed, await readyAfter(tx, lane));
-  if (lost !== undefined) return lost;
-  const run = await writeOutcome(tx, context, { claimed, end });
+  const before = must(await tx.runs.get(runId), `run ${runId} vanished`);
+  const parts = await partsOf(tx, before);
+  if ('loss' in parts) return closeLost(tx, { before, lane, fence, loss: parts.loss });
+  const played = { session: parts.session, ...claimed };
+  const run = await writeOutcome(tx, context, { claimed: played, before, end });
   const merged = await endMerged(tx, run);
   await tx.lanes.release(fence, await readyAfter(tx, lane));
-  const session = must(await tx.sessions.get(run.sessionKey), `run ${run.runId} has no session`);
+  const session = must(await tx.sessions.get(run.sessionKey), `run ${runId} has no session`);
   const rawReply = end.message === undefined ? '' : textOf(end.message);
   await followExchange(tx, { run, isReplySkip: isReplySkip(rawReply) });
   await followSpawn(tx, run);
@@ -81,7 +83,7 @@ export async function closeIn(
     text: rawReply,
     isPartial: end.isPartial === true,
   });
-  tx.signal({ type: 'run', runId: run.runId });
+  tx.signal({ type: 'run', runId });
   tx.signal({ type: 'lane', sessionKey: run.sessionKey });
   tx.signal({ type: 'session', sessionKey: run.sessionKey });
   return {
@@ -95,14 +97,11 @@ export async function closeIn(
 /** A session that was taken away while its run went on must not keep the run open (BR-078). */
 async function closeLost(
   tx: WriteTx,
-  { run: { runId }, fence }: HeldRun,
-  readyAt: number,
-): Promise<ClosedRun | undefined> {
-  const before = must(await tx.runs.get(runId), `run ${runId} vanished`);
-  const parts = await partsOf(tx, before);
-  if ('session' in parts) return undefined;
-  const [run, ...merged] = await endLostRun(tx, { run: before, loss: parts.loss });
-  await tx.lanes.release(fence, readyAt);
+  lost: { before: RunRow; lane: LaneRow; fence: LaneFence; loss: string },
+): Promise<ClosedRun> {
+  const { before, lane, fence, loss } = lost;
+  const [run, ...merged] = await endLostRun(tx, { run: before, loss });
+  await tx.lanes.release(fence, await readyAfter(tx, lane));
   return {
     run: run ?? before,
     reply: '',
@@ -121,11 +120,10 @@ async function readyAfter(tx: WriteTx, lane: LaneRow): Promise<number> {
 async function writeOutcome(
   tx: WriteTx,
   context: RunContext,
-  { claimed, end }: { claimed: HeldRun; end: RunEnd },
+  { claimed, before, end }: { claimed: Required<HeldRun>; before: RunRow; end: RunEnd },
 ): Promise<RunRow> {
   const { runId, sessionKey } = claimed.run;
   const { message } = end;
-  const before = must(await tx.runs.get(runId), `run ${runId} vanished`);
   // A stop that was answered holds, also when the run had come to its end by itself meanwhile.
   const state = moveRun(before, { type: 'end', outcome: end.state });
   if (message !== undefined) {

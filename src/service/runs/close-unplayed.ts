@@ -5,7 +5,6 @@ import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import type { RunContext } from '../context.ts';
 import { closeIn, type ClosedRun, type RunEnd } from './close-run.ts';
-import { endLostRun, partsOf } from './end-lost-run.ts';
 
 /** Names the job that ends the run when its time is over. */
 export function inboxJobKey(runId: string): string {
@@ -31,12 +30,5 @@ export async function closeUnplayed(
   const lane = must(await tx.lanes.take({ sessionKey, owner }), `lane ${sessionKey} is not free`);
   const fence = { sessionKey, owner, epoch: lane.epoch };
   await tx.jobs.remove(inboxJobKey(runId));
-  const parts = await partsOf(tx, run);
-  if ('session' in parts) {
-    const claimed = { run, session: parts.session, fence, attempt: 1, isBudgeted: false };
-    return closeIn(tx, context, { claimed, end });
-  }
-  const [lost = run] = await endLostRun(tx, { run, loss: parts.loss });
-  await tx.lanes.release(fence, tx.now);
-  return { run: lost, reply: '', delivered: false, merged: [] };
+  return closeIn(tx, context, { claimed: { run, fence, attempt: 1, isBudgeted: false }, end });
 }

@@ -5,11 +5,11 @@ import { isNote } from './accept-run.ts';
 
 /** Returns the run whose outcome an accepted message takes: its own, or the one it was merged into. A note has none. */
 export async function findRun(tx: ReadTx, runId: string): Promise<RunRow | undefined> {
-  return (await findAccepted(tx, runId)).run;
+  return (await findRunOrNote(tx, runId)).run;
 }
 
 /** The same, with the note that has this id instead. Asks the same of the store whatever there is (AC7). */
-export async function findAccepted(
+export async function findRunOrNote(
   tx: ReadTx,
   runId: string,
 ): Promise<{ run: RunRow | undefined; note: InputRow | undefined }> {

@@ -8,7 +8,7 @@ import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
 import { isOutcome, moveRun } from '../../core/run-state.ts';
 import type { RunContext } from '../context.ts';
-import { appendInput } from './append-input.ts';
+import { appendAhead, appendInput } from './append-input.ts';
 import { acceptedOrder } from './interrupts.ts';
 
 /** Most messages that one turn takes in; the rest joins the turn after. */
@@ -48,10 +48,9 @@ export async function joinTurn(
   const appended: UserMessage[] = [];
   const merged: RunRow[] = [];
   for (const message of messages.toSorted((a, b) => acceptedOrder(a) - acceptedOrder(b))) {
-    const shown = await appendMessageOf(tx, context, { run, message });
-    if (shown === undefined) continue;
-    appended.push(shown);
-    await tx.inputs.markAppended(message.runId, run.runId, tx.now);
+    const input = await tx.inputs.get(message.runId);
+    if (input === undefined) continue;
+    appended.push(await appendInput(tx, context, { input, run }));
     if (message.runId === run.runId) continue;
     await merge(tx, { run, message });
     merged.push(message);
@@ -79,9 +78,9 @@ export async function steerInto(
       merged.push(...joined.merged);
     }
     if (message.queueMode === 'steer-backlog') {
-      const shown = await appendMessageOf(tx, context, { run, message });
-      if (shown === undefined) continue;
-      messages.push(shown);
+      const input = await tx.inputs.get(message.runId);
+      if (input === undefined) continue;
+      messages.push(await appendAhead(tx, context, { input, run }));
       await tx.runs.update(message.runId, { queueMode: 'followup' });
     }
   }
@@ -101,15 +100,6 @@ export async function endMerged(tx: WriteTx, run: RunRow): Promise<RunRow[]> {
     ended.push({ ...merged, state, endedAt, reply, error });
   }
   return ended;
-}
-
-async function appendMessageOf(
-  tx: WriteTx,
-  context: RunContext,
-  { run, message }: { run: RunRow; message: RunRow },
-): Promise<UserMessage | undefined> {
-  const input = await tx.inputs.get(message.runId);
-  return input === undefined ? undefined : appendInput(tx, context, { input, run });
 }
 
 async function merge(

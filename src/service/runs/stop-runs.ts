@@ -142,19 +142,9 @@ export async function finishStop(
   tellDropped(services, dropped);
   for (const { run, lane } of stranded) {
     const { sessionKey, owner, epoch } = lane;
-    const session = await services.store.read((tx) => tx.sessions.get(sessionKey));
-    if (owner === null || session === undefined) continue;
+    if (owner === null) continue;
     const fence = { sessionKey, owner, epoch };
-    const claimed = {
-      run,
-      session,
-      fence,
-      attempt: 1,
-      verdict: undefined,
-      merged: [],
-      isBudgeted: true,
-      closing: undefined,
-    };
+    const claimed = { run, fence, attempt: 1, isBudgeted: true };
     const closed = await closeRun(services, claimed, STOPPED);
     tellDropped(services, [closed.run, ...closed.merged.map((each) => each.run)]);
   }

@@ -1,8 +1,8 @@
 /** `sessions_wait` and `runs.wait`: waiting for several runs at once (A20). */
-import type { Config } from '../../protocol/options/config.ts';
 import type { SessionCaller } from '../../core/caller.ts';
 import { toldOf } from '../../core/refusals.ts';
 import { isOutcome } from '../../core/run-state.ts';
+import type { RunWaitAnswer } from '../../protocol/answers/run-answers.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import {
   type SessionsWaitAnswer,
@@ -33,6 +33,9 @@ import {
   waitsOfCall,
 } from './wait-in-run.ts';
 
+/** Who is answered: another session is told no credentials, the operator all as it was said (A8). */
+type Reader = 'session' | 'operator';
+
 /** Waits as a session: in a run by rows that survive a restart, else by reading. */
 export async function waitAsSession(
   services: RunServices,
@@ -47,7 +50,7 @@ export async function waitAsSession(
   }
   const targets = await services.store.read((tx) => sessionTargets(tx, services, { caller, args }));
   if ('error' in targets) return toldOf(targets);
-  return waitOutside(services, { targets: targets.targets, mode, timeoutMs });
+  return waitOutside(services, { targets: targets.targets, mode, timeoutMs, reader: 'session' });
 }
 
 /** Waits as the operator. Rejects `not_found` for what there is not. */
@@ -70,6 +73,7 @@ export async function waitAsOperator(
     targets,
     mode,
     timeoutMs,
+    reader: 'operator',
     ...(signal === undefined ? {} : { signal }),
   });
 }
@@ -80,17 +84,18 @@ async function waitOutside(
     targets: readonly WaitedTarget[];
     mode: WaitMode;
     timeoutMs: number;
+    reader: Reader;
     signal?: AbortSignal;
   },
 ): Promise<SessionsWaited> {
-  const { targets, mode, timeoutMs, signal } = wait;
+  const { targets, mode, timeoutMs, reader, signal } = wait;
   const runs = await awaitRuns(services, {
     runIds: targets.map((target) => target.runId),
     mode,
     deadlineAt: services.clock.now() + timeoutMs,
     signal,
   });
-  return toAnswer(services, { targets, runs, mode, interruptedBy: undefined });
+  return toAnswer(services, { targets, runs, mode, reader, interruptedBy: undefined });
 }
 
 interface WaitInRun {
@@ -108,7 +113,7 @@ async function waitInRun(services: RunServices, wait: WaitInRun): Promise<Sessio
   const { targets } = opened;
   const interruptedBy = await awaitInRun(services, { call, mode });
   const runs = await services.store.read((tx) => readTargets(tx, targets));
-  return toAnswer(services, { targets, runs, mode, interruptedBy });
+  return toAnswer(services, { targets, runs, mode, reader: 'session', interruptedBy });
 }
 
 /** Who is waited for is decided once: done again after a crash, the call goes on with its own rows. */
@@ -142,11 +147,13 @@ function toAnswer(
     targets,
     runs,
     mode,
+    reader,
     interruptedBy,
   }: {
     targets: readonly WaitedTarget[];
     runs: readonly RunRow[];
     mode: WaitMode;
+    reader: Reader;
     interruptedBy: Interruption | undefined;
   },
 ): SessionsWaited {
@@ -159,7 +166,10 @@ function toAnswer(
     const ids = { runId: target.runId, sessionKey: target.shownKey };
     if (isOutcome(run.state)) {
       const maxLength = Math.floor(maxBytes / runs.length);
-      done.push({ ...ids, ...toDone(config, { run, maxLength }) });
+      const answer = answerOf(run, 0);
+      const told =
+        reader === 'operator' ? answer : toldToAnother(config, { answer, replyLength: maxLength });
+      done.push({ ...ids, ...toDone(told, maxLength) });
     } else pending.push({ ...ids, messageState: run.state });
   }
   const isEnough = mode === 'all' ? pending.length === 0 : done.length > 0;
@@ -174,14 +184,12 @@ function toAnswer(
 
 /** Many replies share the cap of a history, because they go into one context. */
 function toDone(
-  config: Config,
-  { run, maxLength }: { run: RunRow; maxLength: number },
+  { runId, status, outcome, reply, error }: RunWaitAnswer,
+  maxLength: number,
 ): Omit<WaitedRun, 'runId' | 'sessionKey'> {
-  const answer = toldToAnother(config, { answer: answerOf(run, 0), replyLength: maxLength });
-  const { status, outcome, reply, error } = answer;
   return {
     status,
-    outcome: must(outcome, `run ${run.runId} goes on`),
+    outcome: must(outcome, `run ${runId} goes on`),
     ...(reply === undefined ? {} : { reply: reply.slice(0, maxLength) }),
     ...(reply !== undefined && reply.length > maxLength ? { replyTruncated: true as const } : {}),
     ...(reply === '' ? { noReply: true as const } : {}),

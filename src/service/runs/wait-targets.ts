@@ -10,7 +10,7 @@ import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import { lookUpForOperator } from '../sessions/resolve-caller.ts';
 import { resolveRunTarget, resolveTarget } from '../sessions/resolve-target.ts';
-import { findAccepted, findRun, noteText } from './find-run.ts';
+import { findRunOrNote, findRun, noteText } from './find-run.ts';
 import type { WaitTarget } from './wait-in-run.ts';
 import { unknownRun } from './wait-for-run.ts';
 import { briefly } from '../../util/briefly.ts';
@@ -31,7 +31,7 @@ export async function sessionTargets(
   const query = { config, caller, verb: 'wait' } as const;
   const targets: WaitedTarget[] = [];
   for (const runId of args.runIds ?? []) {
-    const { run, note } = await findAccepted(tx, runId);
+    const { run, note } = await findRunOrNote(tx, runId);
     const sessionKey = run?.sessionKey ?? note?.sessionKey;
     const found = await resolveRunTarget(tx, query, { runId, sessionKey });
     if (!found.ok) return found;

@@ -11,6 +11,7 @@ import {
 } from '../../core/tool-policy.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import { SESSION_TOOL_NAMES, type SessionToolName } from '../../protocol/tools/session-tools.ts';
+import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 
 type Caller = Pick<SessionCaller, 'sessionKey' | 'agentId'>;
@@ -44,15 +45,31 @@ async function toolQueryOf(
   { sessionKey, agentId }: Caller,
 ): Promise<ToolQuery> {
   const session = await tx.sessions.get(sessionKey);
+  return toolQuery(config, {
+    session: { key: sessionKey, agentId, spawnDepth: session?.spawnDepth ?? 0 },
+    model: modelOfSession(config, findAgent(config, agentId), session?.model),
+    available: SESSION_TOOL_NAMES,
+  });
+}
+
+/** Returns what the tool policy is asked of a session with this model: in its turns as at the doors. */
+export function toolQuery(
+  config: Config,
+  asked: Pick<ToolQuery, 'model' | 'available'> & {
+    session: Pick<SessionRow, 'key' | 'agentId' | 'spawnDepth'>;
+  },
+): ToolQuery {
+  const { session, model, available } = asked;
+  const { key, agentId, spawnDepth } = session;
   return {
     config,
     agentId,
-    model: modelOfSession(config, findAgent(config, agentId), session?.model),
-    isSubagent: isSubagentKey(sessionKey),
-    isClient: isClientKey(sessionKey),
-    // as in a turn: no session is
+    model,
+    isSubagent: isSubagentKey(key),
+    isClient: isClientKey(key),
+    // No session is: a gateway whose `sandbox.mode` says otherwise does not start.
     isSandboxed: false,
-    spawnDepth: session?.spawnDepth ?? 0,
-    available: SESSION_TOOL_NAMES,
+    spawnDepth,
+    available,
   };
 }

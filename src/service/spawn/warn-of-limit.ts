@@ -32,7 +32,5 @@ export async function warnOfLimit(
     provenance: provenanceOf(announced, spawn.requesterKey),
     rootRunId: placeOf(announced).rootRunId,
   });
-  const message = await appendInput(tx, context, { input, run });
-  await tx.inputs.markAppended(inputId, run.runId, tx.now);
-  return [message];
+  return [await appendInput(tx, context, { input, run })];
 }

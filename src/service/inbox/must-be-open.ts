@@ -4,7 +4,7 @@ import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 
 /** Returns the row of a client's session that takes messages. Throws `not_found` when it is gone, or closed meanwhile. */
-export async function openSession(
+export async function mustBeOpen(
   tx: Pick<ReadTx, 'sessions'>,
   sessionKey: string,
 ): Promise<SessionRow> {
