@@ -190,3 +190,14 @@ test('[OA6] the same idempotency key is one run', async (t) => {
   assert.equal(first.json['id'], second.json['id']);
   assert.equal(world.model.requests.length, 1);
 });
+
+test('[OA6] that holds without a user too, and the key names one job alone', async (t) => {
+  const world = await openWorld(t);
+  const headers = { 'idempotency-key': 'job 1' };
+  const first = await ask(world, say('SAY: once'), { headers });
+  const second = await ask(world, say('SAY: once'), { headers });
+  assert.deepEqual([first.status, second.status], [200, 200]);
+  assert.equal(first.json['id'], second.json['id']);
+  assert.equal((await ask(world, say('SAY: other'), { headers })).status, 409);
+  assert.equal(world.model.requests.length, 1);
+});

@@ -1,5 +1,5 @@
 /** Which agent and session a completion is for (B15). */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { GatewayError } from '../../protocol/errors.ts';
 import { briefly } from '../../util/briefly.ts';
 import type { CompletionRequest } from './completion-request.ts';
@@ -34,9 +34,16 @@ export function targetOf(
   const { user } = request;
   return {
     agentId,
-    sessionKey: `agent:${agentId}:openai:${user ?? randomUUID()}`,
+    sessionKey: `agent:${agentId}:openai:${user ?? onceName(headers)}`,
     isOnce: user === undefined,
   };
+}
+
+/** The same job has the same session, else its repeat would be another message. */
+function onceName(headers: Headers): string {
+  const idempotencyKey = headers.get('idempotency-key');
+  if (idempotencyKey === null) return randomUUID();
+  return createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 32);
 }
 
 function agentOf(name: string, { defaultId, agents }: ConfiguredAgents): string {
