@@ -150,6 +150,8 @@ test('[OA4] silence words show in no piece', async (t) => {
   const asked = await ask(world, say('CHUNKS: 4\nSAY: NO_REPLY', { stream: true }));
   assert.equal(streamedOf(asked), '');
   assert.equal(replyOf(await ask(world, say('SAY: NO_REPLY'))), '');
+  const partly = say('CHUNKS: 4\nSAY: all is done ANNOUNCE_SKIP', { stream: true });
+  assert.equal(streamedOf(await ask(world, partly)).trimEnd(), 'all is done');
 });
 
 test('[OA5] what cannot be done is said by name before any effect, and a failed run as an error', async (t) => {
@@ -200,4 +202,25 @@ test('[OA6] that holds without a user too, and the key names one job alone', asy
   assert.equal(first.json['id'], second.json['id']);
   assert.equal((await ask(world, say('SAY: other'), { headers })).status, 409);
   assert.equal(world.model.requests.length, 1);
+});
+
+test('[OA5] what it takes has the bounds of the other doors', async (t) => {
+  const world = await openWorld(t);
+  const messages = [
+    { role: 'system', content: 'x'.repeat(100_001) },
+    { role: 'user', content: 'SAY: x' },
+  ];
+  const bad: [Json, Record<string, string>, RegExp][] = [
+    [say('SAY: x'), { 'idempotency-key': '' }, /idempotencyKey: must not be blank/],
+    [say('SAY: x'), { 'idempotency-key': 'k'.repeat(257) }, /idempotencyKey: .*at most 256/],
+    [say('SAY: x'), { 'x-openclaw-model': 'm'.repeat(257) }, /model: .*at most 256/],
+    [{ model: 'openclaw', messages }, {}, /extraSystemPrompt: .*at most 100000/],
+    [say('SAY: x', { user: ' ' }), {}, /user/],
+  ];
+  for (const [body, headers, says] of bad) {
+    const refused = await ask(world, body, { headers });
+    assert.equal(refused.status, 400, String(says));
+    assert.match(String(errorOf(refused)['message']), says);
+  }
+  assert.equal((await world.client.request<Json>('runs.list', {}))['count'], 0);
 });
