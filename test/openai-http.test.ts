@@ -126,6 +126,22 @@ test('[OA3] a call has a session of its own, a user one that stays, and a header
   assert.match(raw, /my name is Ann/);
 });
 
+test('[OA3] a key in the header says the agent too, whatever the model is', async (t) => {
+  const world = await openWorld(t);
+  for (const [model, key, agentId] of [
+    ['openclaw', 'agent:b:direct:bob', 'b'],
+    ['openclaw/c', 'agent:b:direct:bob', 'b'],
+    ['openclaw/c', 'main', 'c'],
+    ['openclaw', 'main', 'a'],
+  ] as const) {
+    const headers = { 'x-openclaw-session-key': key };
+    const asked = await ask(world, { ...say('SAY: hi'), model }, { headers });
+    assert.equal(replyOf(asked), 'hi', `${model} ${key}`);
+    const { runs } = await world.client.call('runs.list', { limit: 1 });
+    assert.match(String(runs[0]?.sessionKey), new RegExp(`^agent:${agentId}:`));
+  }
+});
+
 test('[OA4] a streamed answer is the whole one in pieces, and says what was used', async (t) => {
   const world = await openWorld(t);
   const options = { stream: true, stream_options: { include_usage: true } };

@@ -64,15 +64,14 @@ function accept(
   {
     call,
     request,
-    target,
+    target: { isOnce, ...place },
   }: { call: CompletionCall; request: CompletionRequest; target: CompletionTarget },
 ): Promise<Accepted> {
   const { instructions } = request;
   const model = call.headers.get('x-openclaw-model');
   const params = parseMethodParams('agent', {
-    sessionKey: target.sessionKey,
-    agentId: target.agentId,
-    message: target.isOnce ? withBefore(request) : request.message,
+    ...place,
+    message: isOnce ? withBefore(request) : request.message,
     idempotencyKey: call.headers.get('idempotency-key') ?? randomUUID(),
     ...(instructions === undefined ? {} : { extraSystemPrompt: instructions }),
     ...(model === null ? {} : { model }),
