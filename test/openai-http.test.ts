@@ -126,6 +126,22 @@ test('[OA3] a call has a session of its own, a user one that stays, and a header
   assert.match(raw, /my name is Ann/);
 });
 
+test('[OA3] a key in the header says the agent too, whatever the model is', async (t) => {
+  const world = await openWorld(t);
+  for (const [model, key, agentId] of [
+    ['openclaw', 'agent:b:direct:bob', 'b'],
+    ['openclaw/c', 'agent:b:direct:bob', 'b'],
+    ['openclaw/c', 'main', 'c'],
+    ['openclaw', 'main', 'a'],
+  ] as const) {
+    const headers = { 'x-openclaw-session-key': key };
+    const asked = await ask(world, { ...say('SAY: hi'), model }, { headers });
+    assert.equal(replyOf(asked), 'hi', `${model} ${key}`);
+    const { runs } = await world.client.call('runs.list', { limit: 1 });
+    assert.match(String(runs[0]?.sessionKey), new RegExp(`^agent:${agentId}:`));
+  }
+});
+
 test('[OA4] a streamed answer is the whole one in pieces, and says what was used', async (t) => {
   const world = await openWorld(t);
   const options = { stream: true, stream_options: { include_usage: true } };
@@ -150,6 +166,8 @@ test('[OA4] silence words show in no piece', async (t) => {
   const asked = await ask(world, say('CHUNKS: 4\nSAY: NO_REPLY', { stream: true }));
   assert.equal(streamedOf(asked), '');
   assert.equal(replyOf(await ask(world, say('SAY: NO_REPLY'))), '');
+  const partly = say('CHUNKS: 4\nSAY: all is done ANNOUNCE_SKIP', { stream: true });
+  assert.equal(streamedOf(await ask(world, partly)).trimEnd(), 'all is done');
 });
 
 test('[OA5] what cannot be done is said by name before any effect, and a failed run as an error', async (t) => {
@@ -189,4 +207,36 @@ test('[OA6] the same idempotency key is one run', async (t) => {
   ];
   assert.equal(first.json['id'], second.json['id']);
   assert.equal(world.model.requests.length, 1);
+});
+
+test('[OA6] that holds without a user too, and the key names one job alone', async (t) => {
+  const world = await openWorld(t);
+  const headers = { 'idempotency-key': 'job 1' };
+  const first = await ask(world, say('SAY: once'), { headers });
+  const second = await ask(world, say('SAY: once'), { headers });
+  assert.deepEqual([first.status, second.status], [200, 200]);
+  assert.equal(first.json['id'], second.json['id']);
+  assert.equal((await ask(world, say('SAY: other'), { headers })).status, 409);
+  assert.equal(world.model.requests.length, 1);
+});
+
+test('[OA5] what it takes has the bounds of the other doors', async (t) => {
+  const world = await openWorld(t);
+  const messages = [
+    { role: 'system', content: 'x'.repeat(100_001) },
+    { role: 'user', content: 'SAY: x' },
+  ];
+  const bad: [Json, Record<string, string>, RegExp][] = [
+    [say('SAY: x'), { 'idempotency-key': '' }, /idempotencyKey: must not be blank/],
+    [say('SAY: x'), { 'idempotency-key': 'k'.repeat(257) }, /idempotencyKey: .*at most 256/],
+    [say('SAY: x'), { 'x-openclaw-model': 'm'.repeat(257) }, /model: .*at most 256/],
+    [{ model: 'openclaw', messages }, {}, /extraSystemPrompt: .*at most 100000/],
+    [say('SAY: x', { user: ' ' }), {}, /user/],
+  ];
+  for (const [body, headers, says] of bad) {
+    const refused = await ask(world, body, { headers });
+    assert.equal(refused.status, 400, String(says));
+    assert.match(String(errorOf(refused)['message']), says);
+  }
+  assert.equal((await world.client.request<Json>('runs.list', {}))['count'], 0);
 });

@@ -34,10 +34,7 @@ export async function acceptAgent(
   services: AcceptServices,
   call: { params: MethodParams['agent']; caller: OperatorCaller; context: CallContext },
 ): Promise<AgentFinal | undefined> {
-  const { deliver = false, timeout, ...rest } = call.params;
-  const limit = timeout === undefined ? {} : { timeoutMs: timeout * 1000 };
-  const request: AcceptMessage = { ...rest, ...limit, deliver, method: 'agent' };
-  const accepted = await services.acceptMessage(call.caller, request);
+  const accepted = await services.acceptMessage(call.caller, toAgentRequest(call.params));
   const { runId, sessionKey, acceptedAt } = accepted;
   if (!hasEnded(accepted)) call.context.markStarted(runId);
   call.context.respond({ runId, sessionKey, status: 'accepted', acceptedAt });
@@ -45,13 +42,23 @@ export async function acceptAgent(
   return answer === undefined ? undefined : toFinal(answer);
 }
 
+/** Returns what the parameters of `agent` ask for. */
+export function toAgentRequest({
+  deliver = false,
+  timeout,
+  ...rest
+}: MethodParams['agent']): AcceptMessage {
+  const limit = timeout === undefined ? {} : { timeoutMs: timeout * 1000 };
+  return { ...rest, ...limit, deliver, method: 'agent' };
+}
+
 function hasEnded(accepted: Accepted): accepted is Accepted & { state: RunOutcome } {
   return isOutcome(accepted.state);
 }
 
-/** Returns the answer of an ended run, or undefined when the connection went first. */
-async function waitForEnd(
-  services: AcceptServices,
+/** Returns the answer of an ended run, or undefined when the client went first. */
+export async function waitForEnd(
+  services: Pick<Services, 'waitForRun'>,
   { runId, signal }: { runId: string; signal: AbortSignal },
 ): Promise<RunWaitAnswer | undefined> {
   while (!signal.aborted) {

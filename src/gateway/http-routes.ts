@@ -94,6 +94,7 @@ function createRoutes(deps: HttpRouteDeps): Hono<HttpEnv> {
     admit: (c: Context<HttpEnv>) => admit(deps, c),
     limit,
     readBody: (c: Context<HttpEnv>) => readBody(deps, c),
+    toError: (c: Context<HttpEnv>, thrown: unknown) => toError(deps, { thrown, c }),
     notAllowed,
   };
   routeOpenAi(app, { deps, door });
@@ -101,7 +102,7 @@ function createRoutes(deps: HttpRouteDeps): Hono<HttpEnv> {
   app.all('/readyz', (c) => notAllowed(c, 'GET'));
   app.all('/tools/invoke', (c) => notAllowed(c, 'POST'));
   app.notFound((c) => refuse(c, { status: 404, type: 'not_found', message: 'no such path' }));
-  app.onError((error, c) => toRefusal(deps, { error, c }));
+  app.onError((thrown, c) => toRefusal(deps, { thrown, c }));
   return app;
 }
 
@@ -164,14 +165,22 @@ async function invoke(deps: HttpRouteDeps, c: Context<HttpEnv>): Promise<Respons
   return c.json({ ok: true, result: await invokeAs(deps, params) });
 }
 
-/** The one place where this door turns what was thrown into an answer. */
-function toRefusal(
+/** The one place where this door judges what was thrown: the cause of a fault goes to the log. */
+function toError(
   deps: HttpRouteDeps,
-  { error: thrown, c }: { error: unknown; c: Context<HttpEnv> },
-): Response {
+  { thrown, c }: { thrown: unknown; c: Context<HttpEnv> },
+): GatewayError {
   const error = toGatewayError(thrown);
   if (error.code === 'internal')
     deps.logger.error({ err: thrown, path: c.req.path }, 'request failed');
+  return error;
+}
+
+function toRefusal(
+  deps: HttpRouteDeps,
+  { thrown, c }: { thrown: unknown; c: Context<HttpEnv> },
+): Response {
+  const error = toError(deps, { thrown, c });
   const retryAfterMs = error.details?.['retryAfterMs'];
   if (typeof retryAfterMs === 'number')
     c.header('Retry-After', String(Math.ceil(retryAfterMs / 1000)));

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { createRunEvents } from '../service/run-events.ts';
 import type { FeedMessage } from '../service/sessions/follow-messages.ts';
+import { silentLogger } from '../util/logger.ts';
+import { createMessageFeeds } from './message-feeds.ts';
 import { eventsOf, isEvent, settle, startGateway } from './test-gateway.suite.ts';
 import type { TestGateway, TestSocket } from './test-gateway.suite.ts';
 
@@ -124,4 +128,32 @@ test('[SB4] a connection that is gone reads no more', async (t) => {
   door.events.emit({ type: 'messages_appended' });
   await settle(other);
   assert.equal(played.reads, before);
+});
+
+test('[SB1] a store that does not answer is asked once a second, however often it was asked between', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const events = createRunEvents(assert.fail);
+  let reads = 0;
+  const readFeed = () => Promise.reject(new Error(`the store is busy ${(reads += 1)}`));
+  const feeds = createMessageFeeds({
+    services: { readFeed },
+    events,
+    logger: silentLogger,
+    maxFeeds: 1,
+  });
+  t.after(() => feeds.close());
+  const start = { sessionKey: 'k', at: { sessionId: 's', seq: 0, startedAt: 0 } };
+  feeds.connect({ send: async () => {} }).open(start, { key: 'k' });
+  for (const asked of [1, 2, 3, 4]) {
+    await setImmediate();
+    assert.equal(reads, asked);
+    t.mock.timers.tick(200);
+    events.emit({ type: 'messages_appended' });
+  }
+  await setImmediate();
+  for (let spent = 0; spent < 2000; spent += 100) {
+    t.mock.timers.tick(100);
+    await setImmediate();
+  }
+  assert.equal(reads, 7);
 });

@@ -160,6 +160,7 @@ class Feed {
         { err, sessionKey: this.#sessionKey },
         'a message feed waits for the store',
       );
+      clearTimeout(this.#retry);
       if (!this.#hasEnded) this.#retry = setTimeout(() => this.wake(), RETRY_MS);
     } finally {
       this.#isReading = false;

@@ -2,10 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import type { OperatorCaller } from '../../core/caller.ts';
 import { GatewayError } from '../../protocol/errors.ts';
+import { parseMethodParams } from '../../protocol/methods.ts';
 import type { RunOutcome } from '../../protocol/words.ts';
 import type { Accepted } from '../../service/messages/accepted-message.ts';
 import type { RunEvent, RunEvents } from '../../service/run-events.ts';
 import type { Services } from '../../service/services.ts';
+import { toAgentRequest, waitForEnd } from '../accept-message.ts';
 import { createRunText } from '../run-text.ts';
 import { parseCompletionRequest } from './completion-request.ts';
 import type { CompletionRequest } from './completion-request.ts';
@@ -42,9 +44,6 @@ export class FailedRun extends Error {
   }
 }
 
-/** A run may take longer than one wait. */
-const WAIT_MS = 60_000;
-
 /** Accepts the message; a refusal rejects before any effect. */
 export async function completeChat(
   deps: CompletionDeps,
@@ -53,20 +52,11 @@ export async function completeChat(
   const request = parseCompletionRequest(call.body);
   const configured = await deps.services.listConfiguredAgents();
   const target = targetOf(call.headers, { request, configured });
-  const stream = request.stream ? openStream(deps.events) : undefined;
-  try {
-    const accepted = await accept(deps, { call, request, target });
-    const answer = { ...accepted, model: request.model };
-    if (stream !== undefined) {
-      const pieces = piecesOf(deps, { answer, call, request, stream });
-      return { kind: 'pieces', pieces };
-    }
-    const { reply, usage } = await outcomeOf(deps, { runId: accepted.runId, signal: call.signal });
-    return { kind: 'whole', body: completionView(answer, { reply, usage }) };
-  } catch (error) {
-    stream?.close();
-    throw error;
-  }
+  const accepted = await accept(deps, { call, request, target });
+  const answer = { ...accepted, model: request.model };
+  if (request.stream) return { kind: 'pieces', pieces: piecesOf(deps, { answer, call, request }) };
+  const outcome = await outcomeOf(deps, { runId: accepted.runId, signal: call.signal });
+  return { kind: 'whole', body: completionView(answer, outcome) };
 }
 
 function accept(
@@ -74,21 +64,19 @@ function accept(
   {
     call,
     request,
-    target,
+    target: { isOnce, ...place },
   }: { call: CompletionCall; request: CompletionRequest; target: CompletionTarget },
 ): Promise<Accepted> {
   const { instructions } = request;
   const model = call.headers.get('x-openclaw-model');
-  return services.acceptMessage(call.caller, {
-    method: 'agent',
-    sessionKey: target.sessionKey,
-    agentId: target.agentId,
-    message: target.isOnce ? withBefore(request) : request.message,
-    deliver: false,
+  const params = parseMethodParams('agent', {
+    ...place,
+    message: isOnce ? withBefore(request) : request.message,
     idempotencyKey: call.headers.get('idempotency-key') ?? randomUUID(),
     ...(instructions === undefined ? {} : { extraSystemPrompt: instructions }),
     ...(model === null ? {} : { model }),
   });
+  return services.acceptMessage(call.caller, toAgentRequest(params));
 }
 
 /** A client without a session sends all that was said each time. */
@@ -102,14 +90,11 @@ async function outcomeOf(
   { services }: CompletionDeps,
   { runId, signal }: { runId: string; signal: AbortSignal },
 ): Promise<{ reply: string; usage: CompletionUsage }> {
-  for (;;) {
-    const waited = await services.waitForRun(runId, { timeoutMs: WAIT_MS, signal });
-    if (signal.aborted) throw new GatewayError('unavailable', 'the client has gone');
-    const { outcome, reply = '', error } = waited;
-    if (outcome === undefined) continue;
-    if (outcome === 'ok') return { reply, usage: await usageOf(services, runId) };
-    throw new FailedRun({ runId, outcome, error: error ?? `the run ended ${outcome}` });
-  }
+  const ended = await waitForEnd(services, { runId, signal });
+  if (ended === undefined) throw new GatewayError('unavailable', 'the client has gone');
+  const { outcome = 'error', reply = '', error } = ended;
+  if (outcome === 'ok') return { reply, usage: await usageOf(services, runId) };
+  throw new FailedRun({ runId, outcome, error: error ?? `the run ended ${outcome}` });
 }
 
 async function usageOf(services: Services, runId: string): Promise<CompletionUsage> {
@@ -119,40 +104,40 @@ async function usageOf(services: Services, runId: string): Promise<CompletionUsa
   return { prompt_tokens: all - completion, completion_tokens: completion, total_tokens: all };
 }
 
-interface Stream {
-  /** Resolves when something has happened in this run since it was asked last. */
-  next(runId: string): Promise<void>;
-  /** Takes what was streamed of this run. */
-  take(runId: string): Extract<RunEvent, { type: 'delta' }>[];
-  close(): void;
-}
+type Delta = Extract<RunEvent, { type: 'delta' }>;
 
-/** Listens before the message is accepted, so that no piece is missed. */
-function openStream(events: RunEvents): Stream {
-  let kept: RunEvent[] = [];
+/** Pieces that wait for a slow client; beyond them the newest stands for what came before it. */
+const MAX_WAITING = 16;
+
+/** The text of a run as it grows, until `until` settles. Each piece holds the whole text so far: none has to be seen. */
+async function* deltasOf(
+  events: RunEvents,
+  { runId, until }: { runId: string; until: Promise<unknown> },
+): AsyncGenerator<Delta> {
+  const waiting: Delta[] = [];
+  let isOver = false;
   let wake = (): void => {};
-  let only: string | undefined;
   const stop = events.subscribe((event) => {
-    if (event.type !== 'delta' || (only !== undefined && event.runId !== only)) return;
-    kept.push(event);
+    if (event.type !== 'delta' || event.runId !== runId) return;
+    const covered = waiting.length < MAX_WAITING ? undefined : waiting.pop();
+    waiting.push({ ...event, replace: event.replace || covered?.replace === true });
     wake();
   });
-  return {
-    next: (runId) => {
-      only = runId;
-      kept = kept.filter((event) => 'runId' in event && event.runId === runId);
-      if (kept.length > 0) return Promise.resolve();
-      const { promise, resolve } = Promise.withResolvers<void>();
-      wake = resolve;
-      return promise;
-    },
-    take: (runId) => {
-      const taken = kept.filter((event) => event.type === 'delta' && event.runId === runId);
-      kept = [];
-      return taken as Extract<RunEvent, { type: 'delta' }>[];
-    },
-    close: stop,
+  const end = (): void => {
+    isOver = true;
+    wake();
   };
+  until.then(end, end);
+  try {
+    for (;;) {
+      const piece = waiting.shift();
+      if (piece !== undefined) yield piece;
+      else if (isOver) return;
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+  } finally {
+    stop();
+  }
 }
 
 async function* piecesOf(
@@ -161,42 +146,32 @@ async function* piecesOf(
     answer,
     call,
     request,
-    stream,
-  }: {
-    answer: Accepted & { model: string };
-    call: CompletionCall;
-    request: CompletionRequest;
-    stream: Stream;
-  },
+  }: { answer: Accepted & { model: string }; call: CompletionCall; request: CompletionRequest },
 ): AsyncGenerator<object> {
   const { runId } = answer;
   const text = createRunText();
-  const ended = outcomeOf(deps, { runId, signal: call.signal });
-  const isOver = ended.then(
-    () => true,
-    () => true,
-  );
   let shown = '';
   let isBroken = false;
-  try {
-    yield chunkView(answer, { delta: { role: 'assistant', content: '' } });
-    for (let over = false; !over;) {
-      over = (await Promise.race([isOver, stream.next(runId)])) === true;
-      for (const event of stream.take(runId)) {
-        const step = text.advance(event);
-        // an answer that begins anew cannot take back what a reader has: the rest comes at the end
-        isBroken ||= step?.replace === true;
-        if (step === undefined || isBroken) continue;
-        shown += step.delta;
-        yield chunkView(answer, { delta: { content: step.delta } });
-      }
-    }
-    const { reply, usage } = await ended;
-    const rest = reply.startsWith(shown) ? reply.slice(shown.length) : `\n\n${reply}`;
-    if (rest !== '') yield chunkView(answer, { delta: { content: rest } });
-    yield chunkView(answer, { delta: {}, finish: true });
-    if (request.includeUsage) yield usageView(answer, usage);
-  } finally {
-    stream.close();
+  yield chunkView(answer, { delta: { role: 'assistant', content: '' } });
+  const ended = outcomeOf(deps, { runId, signal: call.signal });
+  for await (const event of deltasOf(deps.events, { runId, until: ended })) {
+    const step = text.advance(event);
+    // an answer that begins anew cannot take back what a reader has: the rest comes at the end
+    isBroken ||= step?.replace === true;
+    if (step === undefined || isBroken) continue;
+    shown += step.delta;
+    yield chunkView(answer, { delta: { content: step.delta } });
   }
+  const { reply, usage } = await ended;
+  const rest = restOf(reply, shown);
+  if (rest !== '') yield chunkView(answer, { delta: { content: rest } });
+  yield chunkView(answer, { delta: {}, finish: true });
+  if (request.includeUsage) yield usageView(answer, usage);
+}
+
+/** What is shown of the reply is not told again; a reply that is another than what was shown comes whole. */
+function restOf(reply: string, shown: string): string {
+  // a silence word that is taken out takes the white space before it along
+  const seen = reply.startsWith(shown) ? shown : shown.trimEnd();
+  return reply.startsWith(seen) ? reply.slice(seen.length) : `\n\n${reply}`;
 }

@@ -19,7 +19,7 @@ const body = z.looseObject({
     .max(1000),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
-  user: z.string().min(1).max(NAME_MAX).nullish(),
+  user: z.string().regex(/\S/, 'must not be blank').max(NAME_MAX).nullish(),
   n: z.literal(1).nullish(),
 });
 

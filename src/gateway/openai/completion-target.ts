@@ -1,5 +1,5 @@
 /** Which agent and session a completion is for (B15). */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { GatewayError } from '../../protocol/errors.ts';
 import { briefly } from '../../util/briefly.ts';
 import type { CompletionRequest } from './completion-request.ts';
@@ -8,7 +8,8 @@ import type { CompletionRequest } from './completion-request.ts';
 const NAMES = ['openclaw', 'trunkline'];
 
 export interface CompletionTarget {
-  agentId: string;
+  /** absent = as the session key says */
+  agentId?: string;
   sessionKey: string;
   /** nobody will write to this session again: what was said before comes with the message */
   isOnce: boolean;
@@ -28,21 +29,34 @@ export function targetOf(
   headers: Headers,
   { request, configured }: { request: CompletionRequest; configured: ConfiguredAgents },
 ): CompletionTarget {
-  const agentId = agentOf(headers.get('x-openclaw-agent-id') ?? request.model, configured);
-  const given = headers.get('x-openclaw-session-key')?.trim();
-  if (given !== undefined && given !== '') return { agentId, sessionKey: given, isOnce: false };
+  const named = agentOf(headers.get('x-openclaw-agent-id') ?? request.model, configured);
+  const sessionKey = headers.get('x-openclaw-session-key')?.trim() ?? '';
+  if (sessionKey !== '') {
+    const isOfAgent = sessionKey.toLowerCase().startsWith('agent:');
+    const agent = named === undefined || isOfAgent ? {} : { agentId: named };
+    return { ...agent, sessionKey, isOnce: false };
+  }
   const { user } = request;
+  const agentId = named ?? configured.defaultId;
   return {
     agentId,
-    sessionKey: `agent:${agentId}:openai:${user ?? randomUUID()}`,
+    sessionKey: `agent:${agentId}:openai:${user ?? onceName(headers)}`,
     isOnce: user === undefined,
   };
 }
 
-function agentOf(name: string, { defaultId, agents }: ConfiguredAgents): string {
+/** The same job has the same session, else its repeat would be another message. */
+function onceName(headers: Headers): string {
+  const idempotencyKey = headers.get('idempotency-key');
+  if (idempotencyKey === null) return randomUUID();
+  return createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 32);
+}
+
+/** Returns the agent that a model names; undefined = the default one, which it leaves open. */
+function agentOf(name: string, { agents }: ConfiguredAgents): string | undefined {
   const folded = name.trim().toLowerCase();
   const [, agentId = folded] = /^(?:openclaw|trunkline|agent)[/:](.+)$/.exec(folded) ?? [];
-  if (NAMES.includes(folded) || agentId === 'default') return defaultId;
+  if (NAMES.includes(folded) || agentId === 'default') return undefined;
   const agent = agents.find(({ id }) => id === agentId);
   if (agent !== undefined) return agent.id;
   throw new GatewayError(

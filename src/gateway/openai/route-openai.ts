@@ -2,7 +2,8 @@
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { OperatorCaller } from '../../core/caller.ts';
-import { toGatewayError } from '../../protocol/errors.ts';
+import { maskSecrets } from '../../core/mask-secrets.ts';
+import type { GatewayError } from '../../protocol/errors.ts';
 import type { HttpEnv } from '../http-env.ts';
 import { completeChat, FailedRun } from './complete-chat.ts';
 import type { Completion, CompletionDeps } from './complete-chat.ts';
@@ -16,6 +17,8 @@ export interface OpenAiDoor {
   admit: (c: Context<HttpEnv>) => void;
   limit: MiddlewareHandler<HttpEnv>;
   readBody: (c: Context<HttpEnv>) => Promise<unknown>;
+  /** Judges what was thrown; the cause of a fault goes to the log. */
+  toError: (c: Context<HttpEnv>, thrown: unknown) => GatewayError;
   notAllowed: (c: Context<HttpEnv>, allow: string) => Response;
 }
 
@@ -39,11 +42,12 @@ export function routeOpenAi(
       const { headers, signal } = c.req.raw;
       const body = await door.readBody(c);
       try {
-        return answer(c, await completeChat(deps, { caller: CALLER, headers, body, signal }));
+        const completion = await completeChat(deps, { caller: CALLER, headers, body, signal });
+        return answer(c, { completion, door });
       } catch (error) {
         if (!(error instanceof FailedRun)) throw error;
         // clients repeat a 500 by themselves, which would be another run
-        return c.json({ error: errorView(error) }, 500, { 'x-should-retry': 'false' });
+        return c.json({ error: failureView(error) }, 500, { 'x-should-retry': 'false' });
       }
     },
   );
@@ -51,26 +55,29 @@ export function routeOpenAi(
   app.all('/v1/chat/completions', (c) => door.notAllowed(c, 'POST'));
 }
 
-function answer(c: Context<HttpEnv>, completion: Completion): Response {
+function answer(
+  c: Context<HttpEnv>,
+  { completion, door }: { completion: Completion; door: OpenAiDoor },
+): Response {
   if (completion.kind === 'whole') return c.json(completion.body);
-  return streamSSE(
-    c,
-    async (stream) => {
-      for await (const piece of completion.pieces)
-        await stream.writeSSE({ data: JSON.stringify(piece) });
-      await stream.writeSSE({ data: '[DONE]' });
-    },
-    async (thrown, stream) => {
-      await stream.writeSSE({ data: JSON.stringify({ error: errorView(thrown) }) });
-    },
-  );
+  return streamSSE(c, async (stream) => {
+    const write = (data: string) => stream.writeSSE({ data });
+    try {
+      for await (const piece of completion.pieces) await write(JSON.stringify(piece));
+      await write('[DONE]');
+    } catch (thrown) {
+      // what is thrown on from here would be told by its own text
+      const error =
+        thrown instanceof FailedRun ? failureView(thrown) : errorView(door.toError(c, thrown));
+      await write(JSON.stringify({ error }));
+    }
+  });
 }
 
-function errorView(thrown: unknown): object {
-  if (thrown instanceof FailedRun) {
-    const { message, outcome, runId } = thrown;
-    return { type: 'run_failed', code: outcome, message, run_id: runId };
-  }
-  const { code, message } = toGatewayError(thrown);
-  return { type: code, message };
+function failureView({ message, outcome, runId }: FailedRun): object {
+  return { type: 'run_failed', code: outcome, message: maskSecrets(message), run_id: runId };
+}
+
+function errorView({ code, message }: GatewayError): object {
+  return { type: code, message: maskSecrets(message) };
 }
