@@ -291,8 +291,15 @@ test('[CL6] events are typed by their name, and a listener that throws stops not
 test('[CL7] a gateway that is not there is tried again, with pauses; calls wait for it up to their patience', async (t) => {
   const world = await startWorld(t);
   const link = await openLink(t, world.gateway.port);
-  const url = await listen(t, (socket) => socket.destroy());
+  const tries = Promise.withResolvers<void>();
+  let tried = 0;
+  const url = await listen(t, (socket) => {
+    socket.destroy();
+    if ((tried += 1) === 2) tries.resolve();
+  });
   const hopeless = clientOf(t, world, { url, patienceMs: 30 });
+  // then it knows why it is not connected
+  await tries.promise;
   await assert.rejects(hopeless.call('health'), {
     code: 'unavailable',
     message: /health was not sent: cannot connect to the gateway at .*trunkline gateway/,
@@ -361,7 +368,8 @@ test('[CL3] the methods that are sent again are those that change nothing', () =
 });
 
 test("[CL7] a gateway that falls silent counts as gone; what it brings later is nobody's", async (t) => {
-  const door = await startGateway({ limits: { tickIntervalMs: 40 } });
+  // so long that a busy machine does not keep three of them back
+  const door = await startGateway({ limits: { tickIntervalMs: 250 } });
   t.after(() => door.gateway.close());
   const link = await openLink(t, door.port);
   const client = createClient({ url: link.url, token: TOKEN, firstRetryMs: 1 });
