@@ -149,6 +149,8 @@ test('[AT6] no content is in a transcript, its file, the index, an event, the lo
   watcher.on((event) => events.push(event));
   await world.say(A, 'PLEASE SPAWN');
   await world.quiet();
+  // what it was told before has come in with the answer
+  await watcher.request('health');
   const [answer = {}] = await world.toolAnswers(A);
   assert.equal(answer['status'], 'accepted', JSON.stringify(answer));
   assert.ok(existsSync(join(workspaceOf(world), receiptOf(answer).relDir, 'a.txt')));
