@@ -1,8 +1,8 @@
 /**
- * `npm test [-- PATH…]`: all checks, then every test file, two at a time. With paths (a file, or
- * the start of some) only these tests and no checks; with `--long` the long ones (`*.long.test.ts`),
- * with `--clients` those with programs that others wrote (`*.clients.test.ts`, once `test/clients` is
- * installed): continuous integration runs both as well. Ends with the plain line `N passed, N failed`; each
+ * `npm test [-- PATH…]`: all checks, then every test file that is named neither `*.long.test.ts` nor
+ * `*.clients.test.ts`, two at a time. With paths (a file, or the start of some) only these tests and no
+ * checks; with `--long` the long ones, with `--clients` those with programs that others wrote, once
+ * `test/clients` is installed: continuous integration runs both as well. Ends with the plain line `N passed, N failed`; each
  * check counts as one.
  */
 import { globSync } from 'node:fs';

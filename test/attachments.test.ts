@@ -16,13 +16,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { connectGateway } from '../src/client/gateway-client.ts';
 import { toolCallsOf } from '../src/protocol/message.ts';
 import type { AttachmentReceipt } from '../src/protocol/tools/session-tool-answers.ts';
 import type { Store } from '../src/store/store.ts';
+import { storedRows } from './helpers/stored-rows.ts';
 import { call, startWorld, type TestWorld, type WorldOptions } from './helpers/test-world.ts';
 
 const A = 'agent:a:main';
@@ -149,6 +149,8 @@ test('[AT6] no content is in a transcript, its file, the index, an event, the lo
   watcher.on((event) => events.push(event));
   await world.say(A, 'PLEASE SPAWN');
   await world.quiet();
+  // what it was told before has come in with the answer
+  await watcher.request('health');
   const [answer = {}] = await world.toolAnswers(A);
   assert.equal(answer['status'], 'accepted', JSON.stringify(answer));
   assert.ok(existsSync(join(workspaceOf(world), receiptOf(answer).relDir, 'a.txt')));
@@ -159,7 +161,7 @@ test('[AT6] no content is in a transcript, its file, the index, an event, the lo
     { ...FACTS[0], mimeType: 'text/plain' },
     FACTS[1],
   ]);
-  assert.ok(!holdsCanary(JSON.stringify(storedRows(world))), 'rows');
+  assert.ok(!holdsCanary(JSON.stringify(storedRows(world.gateway.stateDir))), 'rows');
   assert.ok(JSON.stringify(events).includes(String(FACTS[0]?.sha256)), 'the call was told of');
   assert.ok(!holdsCanary(JSON.stringify(events)), 'events');
   assert.ok(!holdsCanary(logged.join('\n')), 'log');
@@ -186,7 +188,7 @@ test('[AT6] a refused call keeps no content either, and the model is told what w
   await world.quiet();
   const [answer = {}] = await world.toolAnswers(A);
   assert.match(String(answer['error']), /same name/);
-  assert.ok(!holdsCanary(JSON.stringify(storedRows(world))));
+  assert.ok(!holdsCanary(JSON.stringify(storedRows(world.gateway.stateDir))));
 });
 
 test('[AT6] what is held for a call goes with the end of a run that was stopped before it', async (t) => {
@@ -207,11 +209,14 @@ test('[AT6] what is held for a call goes with the end of a run that was stopped 
     idempotencyKey: 'k',
   });
   await untilWaiting(world);
-  assert.ok(holdsCanary(JSON.stringify(storedRows(world)['tool_calls'])), 'until it is done');
+  assert.ok(
+    holdsCanary(JSON.stringify(storedRows(world.gateway.stateDir)['tool_calls'])),
+    'until it is done',
+  );
   await world.client.request('runs.stop', { runId });
   held.release();
   await world.quiet();
-  assert.ok(!holdsCanary(JSON.stringify(storedRows(world))));
+  assert.ok(!holdsCanary(JSON.stringify(storedRows(world.gateway.stateDir))));
 });
 
 async function untilWaiting(world: TestWorld): Promise<void> {
@@ -225,25 +230,14 @@ async function untilWaiting(world: TestWorld): Promise<void> {
   }
 }
 
-/** Every row of every table of the store. */
-function storedRows({ gateway }: TestWorld): Record<string, unknown[]> {
-  const database = new DatabaseSync(join(gateway.stateDir, 'trunkline.db'), { readOnly: true });
-  const tables = database.prepare("select name from sqlite_master where type = 'table'").all();
-  const rows = Object.fromEntries(
-    tables.map(({ name }) => [name, database.prepare(`select * from "${String(name)}"`).all()]),
-  );
-  database.close();
-  return rows;
-}
-
 test('[AT2] closed attachments are forbidden, flawed ones an error, and nothing is left of either', async (t) => {
   const closed = await startWorld(t, allowing({ enabled: false }));
-  const before = storedRows(closed);
+  const before = storedRows(closed.gateway.stateDir);
   const answer = await closed.tool('sessions_spawn', { task: 'x', attachments: FILES });
   assert.equal(answer['status'], 'forbidden');
   assert.match(String(answer['error']), /attachments\.enabled/);
   assert.ok(!existsSync(join(workspaceOf(closed), '.openclaw')));
-  assert.deepEqual(storedRows(closed), before);
+  assert.deepEqual(storedRows(closed.gateway.stateDir), before);
 
   const small = await startWorld(t, allowing({ maxFiles: 1 }));
   const many = await small.tool('sessions_spawn', { task: 'x', attachments: FILES });
@@ -322,13 +316,13 @@ for (const [what, replace] of REPLACED) {
     mkdirSync(outside);
     replace(workspaceOf(world), outside);
     const files = (): string[] => globSync('**/a.txt', { cwd: world.gateway.stateDir });
-    const before = storedRows(world);
+    const before = storedRows(world.gateway.stateDir);
     const answer = await world.tool('sessions_spawn', { task: 'x', attachments: FILES });
     assert.equal(answer['status'], 'error');
     assert.match(String(answer['error']), /workspace of agent a.* symbolic link/);
     assert.deepEqual(readdirSync(outside), []);
     assert.deepEqual(files(), []);
-    assert.deepEqual(storedRows(world), before);
+    assert.deepEqual(storedRows(world.gateway.stateDir), before);
   });
 }
 

@@ -75,7 +75,8 @@ const spawn = (world: TestWorld, task: string, more: Json = {}) =>
   world.tool('sessions_spawn', { task, ...more }, A);
 
 test('[BU5] siblings share: who is in a call has its answer and one more, who waits does not begin, the parent hears of all', async (t) => {
-  const world = await startBudgeted(t, { budget: { tokens: 2500, runs: 3 } });
+  // one first call takes so much of it that whoever is told next has its last call, in whatever order they are told
+  const world = await startBudgeted(t, { budget: { tokens: 1500, runs: 3 } });
   const held = world.model.hold('READ ME');
   const task = `READ ME\n${READ}\n${READ}\n${READ}\nSAY: whole`;
   const first = await spawn(world, task);
@@ -93,7 +94,7 @@ test('[BU5] siblings share: who is in a call has its answer and one more, who wa
   for (const { error } of runs) assert.match(error ?? '', /budget of agent:a:main is used up/);
   const asked = world.model.requests.filter(({ raw }) => raw.includes('READ ME'));
   assert.equal(asked.length, 4, 'two calls each of the first two, none of the third');
-  assert.equal((await spentOf(world)).tokens, 4000, 'each went beyond by one call at most');
+  assert.equal((await spentOf(world)).tokens, 4000);
   assert.equal(await world.store.read((tx) => tx.spawns.hasUnsettled(A)), false);
 });
 

@@ -53,6 +53,8 @@ const runOf = async (world: TestWorld, runId: unknown): Promise<RunRow> => {
 const budgetsOf = async (world: TestWorld, sessionKey = A) =>
   (await world.client.request<UsageAnswer>('usage', { sessionKey, tree: true })).budgets;
 const LOOK = call('sessions_list', {});
+/** part of every prompt of a child */
+const OF_CHILDREN = 'You are a sub-agent';
 
 test('[BU1] used up in the middle: one closing turn without tools, whose answer is the partial result', async (t) => {
   const world = await startBudgeted(t, { budget: { tokens: 2500 } });
@@ -169,10 +171,13 @@ test('[BU6] dollars need prices: at the spawn and at the start of a run', async 
 test('[BU7] children that run at once go over the budget by one call each at most', async (t) => {
   const world = await startBudgeted(t, { budget: { tokens: 6000 } });
   const task = `${call('read', { path: 'x' })}\n`.repeat(20);
-  const keys: unknown[] = [];
-  for (let child = 0; child < 4; child += 1) {
-    keys.push((await world.tool('sessions_spawn', { task }, A))['childSessionKey']);
-  }
+  // what a first call will use is not known: all four are counted before anybody's second one is answered
+  const [first, second] = [world.model.hold(OF_CHILDREN), world.model.hold('"role":"tool"')];
+  for (let child = 0; child < 4; child += 1) await world.tool('sessions_spawn', { task }, A);
+  await first.arrived(4);
+  first.release();
+  await second.arrived(4);
+  second.release();
   await world.quiet();
   const [budget] = (await budgetsOf(world)) ?? [];
   assert.ok((budget?.spent.tokens ?? 0) >= 6000 - 4 * 1000);

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { createClient } from '../src/client/create-client.ts';
-import type { SessionMessage } from '../src/client/followed-messages.ts';
 import { textOf } from '../src/protocol/message.ts';
 import { startPostgres } from '../src/store/postgres/postgres-server.suite.ts';
+import { collectMessages } from './helpers/collected-messages.ts';
 import { makePostgresWorld } from './helpers/postgres-world.ts';
 
 const server = await startPostgres();
@@ -19,18 +19,8 @@ describe('followed sessions of several gateways', () => {
     const b = await world.start();
     const client = createClient(a.address);
     t.after(() => client.close());
-    const told: SessionMessage[] = [];
-    const wakes = new Set<() => void>();
-    await client.followMessages({
-      key: 'main',
-      onMessage: (message) => {
-        told.push(message);
-        for (const wake of wakes) wake();
-      },
-    });
-    const until = async (count: number): Promise<void> => {
-      while (told.length < count) await new Promise<void>((resolve) => wakes.add(resolve));
-    };
+    const { messages: told, onMessage, until } = collectMessages();
+    await client.followMessages({ key: 'main', onMessage });
     const texts: string[] = [];
     for (let n = 0; n < 6; n += 1) {
       const life = n % 2 === 0 ? a : b;

@@ -14,6 +14,7 @@ import type { SessionMessage } from '../src/client/followed-messages.ts';
 import { textOf } from '../src/protocol/message.ts';
 import { METHODS, METHOD_NAMES } from '../src/protocol/methods.ts';
 import { startGateway, TOKEN } from '../src/gateway/test-gateway.suite.ts';
+import { collectMessages } from './helpers/collected-messages.ts';
 import { openLink } from './helpers/cuttable-link.ts';
 import { startWorld, usersOf, type TestWorld } from './helpers/test-world.ts';
 
@@ -52,25 +53,6 @@ function watchStates(client: Client): {
       const from = states.length;
       while (!states.slice(from).includes(state))
         await new Promise<void>((resolve) => waiters.add(resolve));
-    },
-  };
-}
-
-function collect(): {
-  messages: SessionMessage[];
-  onMessage: (message: SessionMessage) => void;
-  until(count: number): Promise<void>;
-} {
-  const messages: SessionMessage[] = [];
-  const waiters = new Set<() => void>();
-  return {
-    messages,
-    onMessage: (message) => {
-      messages.push(message);
-      for (const wake of waiters) wake();
-    },
-    until: async (count) => {
-      while (messages.length < count) await new Promise<void>((resolve) => waiters.add(resolve));
     },
   };
 }
@@ -180,7 +162,7 @@ test('[CL4] messages are followed across lost connections, each once and in orde
   const client = clientOf(t, world, { url: link.url });
   const { next } = watchStates(client);
   await world.say(A, 'SAY: before');
-  const told = collect();
+  const told = collectMessages();
   const followed = await client.followMessages({ key: 'main', onMessage: told.onMessage });
   assert.equal(followed.sessionKey, A);
   for (let n = 0; n < 5; n += 1) {
@@ -197,7 +179,7 @@ test('[CL4] messages are followed across lost connections, each once and in orde
     texts,
   );
   assert.deepEqual(followed.position, { sessionId: told.messages.at(-1)?.sessionId, seq: 4 });
-  const rest = collect();
+  const rest = collectMessages();
   const { sessionId } = told.messages[0]!;
   const other = clientOf(t, world);
   await other.followMessages({
@@ -215,7 +197,7 @@ test('[CL4] messages are followed across lost connections, each once and in orde
 test('[CL5] one subscription a session: a second one is refused, the first goes on without a gap', async (t) => {
   const world = await startWorld(t);
   const client = clientOf(t, world);
-  const told = collect();
+  const told = collectMessages();
   const nothing = (): void => {};
   const ends: unknown[] = [];
   await client.followMessages({ key: A, onMessage: told.onMessage });
@@ -242,7 +224,7 @@ test('[CL5] a subscription ends when it is closed, when its listener throws, and
   const world = await startWorld(t);
   const client = clientOf(t, world);
   const ends: string[] = [];
-  const told = collect();
+  const told = collectMessages();
   const follow = (key: string, name: string, onMessage: (message: SessionMessage) => void) =>
     client.followMessages({
       key,
@@ -259,7 +241,7 @@ test('[CL5] a subscription ends when it is closed, when its listener throws, and
   await told.until(2);
   first.close();
   await world.say(A, 'SAY: not told');
-  const again = collect();
+  const again = collectMessages();
   await client.followMessages({ key: A, afterSeq: first.position, onMessage: again.onMessage });
   await again.until(2);
   assert.equal(told.messages.length, 2);
@@ -291,8 +273,15 @@ test('[CL6] events are typed by their name, and a listener that throws stops not
 test('[CL7] a gateway that is not there is tried again, with pauses; calls wait for it up to their patience', async (t) => {
   const world = await startWorld(t);
   const link = await openLink(t, world.gateway.port);
-  const url = await listen(t, (socket) => socket.destroy());
+  const tries = Promise.withResolvers<void>();
+  let tried = 0;
+  const url = await listen(t, (socket) => {
+    socket.destroy();
+    if ((tried += 1) === 2) tries.resolve();
+  });
   const hopeless = clientOf(t, world, { url, patienceMs: 30 });
+  // then it knows why it is not connected
+  await tries.promise;
   await assert.rejects(hopeless.call('health'), {
     code: 'unavailable',
     message: /health was not sent: cannot connect to the gateway at .*trunkline gateway/,
@@ -361,7 +350,8 @@ test('[CL3] the methods that are sent again are those that change nothing', () =
 });
 
 test("[CL7] a gateway that falls silent counts as gone; what it brings later is nobody's", async (t) => {
-  const door = await startGateway({ limits: { tickIntervalMs: 40 } });
+  // so long that a busy machine does not keep three of them back
+  const door = await startGateway({ limits: { tickIntervalMs: 250 } });
   t.after(() => door.gateway.close());
   const link = await openLink(t, door.port);
   const client = createClient({ url: link.url, token: TOKEN, firstRetryMs: 1 });

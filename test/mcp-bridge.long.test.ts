@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text as readText } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -68,14 +70,15 @@ for (const { what, says } of [
       env: { ...process.env, TRUNKLINE_GATEWAY_TOKEN: 'wrong' } as Record<string, string>,
       stderr: 'pipe',
     });
-    let noted = '';
-    transport.stderr?.on('data', (text: Buffer) => (noted += text.toString()));
+    const noted = readText(transport.stderr as Readable);
     await harness.connect(transport);
     const { isError, structuredContent } = await harness.callTool({ name: 'agents_list' });
     assert.equal(isError, true);
     assert.match(String((structuredContent as { error: string }).error), says);
     await assert.rejects(harness.listTools(), says);
-    assert.match(noted, says);
+    // it has said all once it is gone
+    await harness.close();
+    assert.match(await noted, says);
   });
 
 async function startedUrl(t: TestContext): Promise<string> {

@@ -6,6 +6,7 @@ import type { GatewayClient } from '../src/client/gateway-client.ts';
 import type { MessagePosition, PlainPayloads } from '../src/protocol/events.ts';
 import { textOf } from '../src/protocol/message.ts';
 import type { Store } from '../src/store/store.ts';
+import { collectMessages } from './helpers/collected-messages.ts';
 import { call, startWorld, type TestWorld } from './helpers/test-world.ts';
 
 type Told = PlainPayloads['session.message'];
@@ -14,19 +15,11 @@ const B = 'agent:b:main';
 
 /** What a client is told, and when that much has come. */
 function listenTo(client: GatewayClient): { told: Told[]; until(count: number): Promise<void> } {
-  const told: Told[] = [];
-  const waiters = new Set<() => void>();
+  const { messages: told, onMessage, until } = collectMessages();
   client.on(({ event, payload }) => {
-    if (event !== 'session.message') return;
-    told.push(payload as Told);
-    for (const wake of waiters) wake();
+    if (event === 'session.message') onMessage(payload as Told);
   });
-  return {
-    told,
-    until: async (count) => {
-      while (told.length < count) await new Promise<void>((resolve) => waiters.add(resolve));
-    },
-  };
+  return { told, until };
 }
 
 const subscribe = (world: TestWorld, key: string, afterSeq?: number | MessagePosition) =>

@@ -88,6 +88,8 @@ test('[CM5] a command passes a denied session, and the webchat is told in spite 
   const on = await chatSend(world.client, '/send on');
   await world.say(A, 'SAY: back');
   await world.quiet();
+  // what was told before has come in with the answer
+  await world.client.request('health');
   const rows = await world.store.read((tx) => tx.deliveries.ofSession(A, 9));
   const told = new Map(rows.map(({ runId, state, channel }) => [runId, [state, channel]]));
   for (const { runId } of [off, again, on]) {

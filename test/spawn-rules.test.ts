@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { storedRows } from './helpers/stored-rows.ts';
 import { call, startWorld, type TestWorld } from './helpers/test-world.ts';
 
 type Json = Record<string, unknown>;
@@ -19,15 +18,11 @@ const inDefaults = (subagents: Json): Json => ({ agents: { defaults: { subagents
  * beside it is left out: transcripts are mirrored a while after a run, and one that is long under way is counted.
  */
 function traces({ gateway }: TestWorld): string[] {
-  const database = new DatabaseSync(join(gateway.stateDir, 'trunkline.db'), { readOnly: true });
-  const tables = database.prepare("select name from sqlite_master where type = 'table'").all();
-  const rows = tables.map(({ name }) => {
-    const all = database.prepare(`select * from "${String(name)}"`).all();
+  const rows = Object.entries(storedRows(gateway.stateDir)).map(([name, all]) => {
     for (const row of all) delete row['attempts'];
     const hash = createHash('sha256').update(JSON.stringify(all)).digest('hex');
-    return `${String(name)} ${all.length} ${hash}`;
+    return `${name} ${all.length} ${hash}`;
   });
-  database.close();
   const files = readdirSync(gateway.stateDir, { recursive: true }).map(String);
   return [...rows, ...files.filter((name) => !/-(wal|shm)$|^agents/.test(name))].toSorted();
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { textOf } from '../src/protocol/message.ts';
+import { storedRows } from './helpers/stored-rows.ts';
 import {
   call,
   startWorld,
@@ -201,23 +200,12 @@ for (const [what, args, options, expected] of refusals) {
   test(`[SP3, SP10] a spawn with ${what} is refused and leaves nothing`, async (t) => {
     const world = await startWorld(t, options);
     await world.quiet();
-    const before = storedRows(world);
+    const before = storedRows(world.gateway.stateDir);
     const answer = await world.tool('sessions_spawn', { task: 'x', ...args });
     assert.deepEqual(Object.keys(answer).toSorted(), ['error', 'status']);
     assert.match(String(answer['error']), expected);
-    assert.deepEqual(storedRows(world), before);
+    assert.deepEqual(storedRows(world.gateway.stateDir), before);
   });
-}
-
-/** Every row of every table of the store. */
-function storedRows({ gateway }: TestWorld): Record<string, unknown[]> {
-  const database = new DatabaseSync(join(gateway.stateDir, 'trunkline.db'), { readOnly: true });
-  const tables = database.prepare("select name from sqlite_master where type = 'table'").all();
-  const rows = Object.fromEntries(
-    tables.map(({ name }) => [name, database.prepare(`select * from "${String(name)}"`).all()]),
-  );
-  database.close();
-  return rows;
 }
 
 test('[SP4, BR-141] a sub-agent is offered no session tools, and may not spawn even when it names one', async (t) => {
