@@ -132,7 +132,7 @@ test('[SB4] a connection that is gone reads no more', async (t) => {
 
 test('[SB1] a store that does not answer is asked once a second, however often it was asked between', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const events = createRunEvents(assert.fail);
+  const events = createRunEvents((error) => assert.fail(String(error)));
   let reads = 0;
   const readFeed = () => Promise.reject(new Error(`the store is busy ${(reads += 1)}`));
   const feeds = createMessageFeeds({

@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { fitsPattern } from './fits-pattern.ts';
 
 test('a pattern fits what the same regular expression fits', () => {
-  const text = (letters: string) => fc.string({ unit: fc.constantFrom(...letters), maxLength: 8 });
+  const text = (letters: string) =>
+    fc.string({ unit: fc.constantFrom(...letters.split('')), maxLength: 8 });
   fc.assert(
     fc.property(text('ab*'), text('ab'), (pattern, given) => {
       const same = new RegExp(`^${pattern.replaceAll('*', '.*')}$`);

@@ -1,6 +1,7 @@
 /** What a question of `policy.explain` may name, by its verb: what the answer would not look at is refused. */
 import { GatewayError } from '../../protocol/errors.ts';
-import { parseToolArgs, type SessionToolArgs } from '../../protocol/tools/parse-tool-args.ts';
+import { parseToolArgs } from '../../protocol/tools/parse-tool-args.ts';
+import type { SessionToolArgs } from '../../protocol/tools/session-tool-arg-schemas.ts';
 import type { SessionToolName } from '../../protocol/tools/session-tools.ts';
 import type { PolicyVerb } from '../../protocol/words.ts';
 import type { ExplainPolicy } from './policy-answers.ts';
