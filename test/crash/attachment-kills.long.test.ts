@@ -17,6 +17,7 @@ import {
 import { databaseOf, openGateway } from '../helpers/open-gateway.ts';
 import { ATTACHMENT_FILE_STEPS, ATTACHMENT_STEPS } from './crash-table.ts';
 import { callTools, KEY } from './scenarios.ts';
+import { PATIENCE_MS } from '../helpers/patience.ts';
 
 const FILES = [
   { name: 'a.txt', content: 'first' },
@@ -51,7 +52,7 @@ async function killAndGoOn(
   const { cleanup, ...crash } = kill;
   const stateDir = makeStateDir(t, { copyOf: template });
   const killed = startGatewayProcess(t, { stateDir, ...crash });
-  const client = await connectGateway(await killed.ready);
+  const client = await connectGateway({ ...(await killed.ready), timeoutMs: PATIENCE_MS });
   await ask(client, cleanup).catch(() => undefined);
   assert.equal((await killed.exited).signal, 'SIGKILL');
   await client.closed;

@@ -13,6 +13,7 @@ import {
   type TestDevice,
 } from '../helpers/test-device.ts';
 import { DEVICE_STEPS } from './crash-table.ts';
+import { PATIENCE_MS } from '../helpers/patience.ts';
 
 type StoryName = (typeof DEVICE_STEPS)[number]['story'];
 
@@ -118,7 +119,7 @@ async function actUntilKilled(
   const before = rowsOf(stateDir);
   const killed = startGatewayProcess(t, { stateDir, crash });
   const address = await killed.ready;
-  const client = await connectGateway(address);
+  const client = await connectGateway({ ...address, timeoutMs: PATIENCE_MS });
   await assert.rejects(story.act({ client, address, device }, known), 'nobody is answered');
   assert.equal((await killed.exited).signal, 'SIGKILL');
   await client.closed;

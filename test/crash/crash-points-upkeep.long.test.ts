@@ -11,6 +11,7 @@ import { connectGateway, type GatewayClient } from '../../src/client/gateway-cli
 import { CRASH_CONFIG, makeStateDir, startGatewayProcess } from '../helpers/gateway-process.ts';
 import { databaseOf, openGateway } from '../helpers/open-gateway.ts';
 import { callTools } from './scenarios.ts';
+import { PATIENCE_MS } from '../helpers/patience.ts';
 
 const DOCTOR_PROGRAM = join(import.meta.dirname, '../helpers/crash-doctor.ts');
 const IMPORT_PROGRAM = join(import.meta.dirname, '../helpers/crash-import.ts');
@@ -103,7 +104,7 @@ for (const when of ['before', 'after'] as const) {
     const stateDir = makeStateDir(t, { config: CRASH_CONFIG });
     const gateway = startGatewayProcess(t, { stateDir, crash: `uncount-attempt:${when}:1` });
     const { url, token } = await gateway.ready;
-    const client = await connectGateway({ url, token, clientName: 'test' });
+    const client = await connectGateway({ url, token, clientName: 'test', timeoutMs: PATIENCE_MS });
     t.after(() => client.close());
     const runId = await send(client, 'SLEEP: 60000\nSAY: never');
     const attempts = (): unknown => query(stateDir, 'select attempts from runs')[0]?.['attempts'];

@@ -25,6 +25,7 @@ import {
 import { databaseOf, openGateway, type OpenGateway } from '../helpers/open-gateway.ts';
 import type { CrashStep } from './crash-table.ts';
 import { EDITED_FILE, KEY, type Scenario, type ScenarioName, SCENARIOS } from './scenarios.ts';
+import { PATIENCE_MS } from '../helpers/patience.ts';
 
 export interface CrashRun {
   /** how the scenario ends when nobody disturbs it */
@@ -161,7 +162,7 @@ async function askUntilKilled(
   gateway: GatewayProcess,
   scenario: Scenario,
 ): Promise<{ runId?: string } | undefined> {
-  const client = await connectGateway(await gateway.ready);
+  const client = await connectGateway({ ...(await gateway.ready), timeoutMs: PATIENCE_MS });
   const answer = await scenario.ask(client).catch(() => undefined);
   await gateway.exited;
   await client.closed;

@@ -6,6 +6,7 @@ import { findLoose, readStory } from './crash-story.ts';
 import { CRASH_CONFIG, makeStateDir, startGatewayProcess } from './gateway-process.ts';
 import { databaseOf } from './open-gateway.ts';
 import { startTestChat, type TestChat } from './test-chat.ts';
+import { PATIENCE_MS } from './patience.ts';
 
 export interface ChatLife {
   client: GatewayClient;
@@ -30,7 +31,7 @@ export async function makeChatKillWorld(t: TestContext): Promise<ChatKillWorld> 
     start: async (crash) => {
       const options = { stateDir, chat: chat.url, ...(crash === undefined ? {} : { crash }) };
       const gateway = startGatewayProcess(t, options);
-      const client = await connectGateway(await gateway.ready);
+      const client = await connectGateway({ ...(await gateway.ready), timeoutMs: PATIENCE_MS });
       t.after(() => client.close());
       return { client, exited: gateway.exited, kill: gateway.kill };
     },

@@ -12,6 +12,7 @@ import {
   startGatewayProcess,
 } from './gateway-process.ts';
 import { databaseOf } from './open-gateway.ts';
+import { PATIENCE_MS } from './patience.ts';
 
 type Json = Record<string, unknown>;
 
@@ -54,7 +55,7 @@ export async function makeKillWorld(t: TestContext, config: Json = {}): Promise<
     start: async (options = {}) => {
       const gateway = startGatewayProcess(t, { stateDir, ...options });
       const address = await gateway.ready;
-      const client = await connectGateway(address);
+      const client = await connectGateway({ ...address, timeoutMs: PATIENCE_MS });
       t.after(() => client.close());
       return toLife({ process: gateway, address, client });
     },

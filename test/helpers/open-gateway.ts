@@ -6,6 +6,7 @@ import { connectGateway, type GatewayClient } from '../../src/client/gateway-cli
 import type { Store } from '../../src/store/store.ts';
 import { silentLogger } from '../../src/util/logger.ts';
 import { hasOpenJobs } from './test-world.ts';
+import { PATIENCE_MS } from './patience.ts';
 
 export interface OpenGateway {
   client: GatewayClient;
@@ -40,6 +41,7 @@ export async function openGateway(
     url: gateway.url,
     token: gateway.token,
     clientName: 'test',
+    timeoutMs: PATIENCE_MS,
   });
   const close = async (): Promise<void> => {
     await client.close();

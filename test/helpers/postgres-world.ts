@@ -6,6 +6,7 @@ import type { PostgresServer } from '../../src/store/postgres/postgres-server.su
 import { type FakeModel, startFakeModel } from './fake-model.ts';
 import { CRASH_CONFIG, makeStateDir, startGatewayProcess } from './gateway-process.ts';
 import { type Life, toLife } from './kill-world.ts';
+import { PATIENCE_MS } from './patience.ts';
 
 type Row = Record<string, unknown>;
 
@@ -67,7 +68,7 @@ export async function makePostgresWorld(
         ...options,
       });
       const address = await gateway.ready;
-      const client = await connectGateway({ ...address, timeoutMs: END_MS });
+      const client = await connectGateway({ ...address, timeoutMs: PATIENCE_MS });
       t.after(() => client.close());
       return toLife({ process: gateway, address, client });
     },

@@ -14,6 +14,7 @@ import { assert } from '../../src/util/assert.ts';
 import { type Clock, systemClock } from '../../src/util/clock.ts';
 import { type Logger, silentLogger } from '../../src/util/logger.ts';
 import { type FakeModel, type FakeModelOptions, startFakeModel } from './fake-model.ts';
+import { PATIENCE_MS } from './patience.ts';
 
 type Json = Record<string, unknown>;
 
@@ -112,6 +113,7 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
   const client = await connectGateway({
     url: gateway.url,
     token: gateway.token,
+    timeoutMs: PATIENCE_MS,
     ...options.connect,
     clientName: 'test',
   });
