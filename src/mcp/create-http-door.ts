@@ -2,7 +2,7 @@
 import { createMcpHandler, isInitializeRequest } from '@modelcontextprotocol/server';
 import type { Logger } from '../util/logger.ts';
 import { CONNECTION_HEADER, connectionIdOf, identityOf } from './client-identity.ts';
-import { createMcpServer } from './create-mcp-server.ts';
+import { createMcpServer, type McpServerOptions } from './create-mcp-server.ts';
 import type { McpGateway } from './mcp-gateway.ts';
 
 export interface HttpDoorOptions {
@@ -10,6 +10,8 @@ export interface HttpDoorOptions {
   version: string;
   maxWaitSeconds: () => number;
   logger: Logger;
+  /** as of a server: more than the gateway has */
+  extend?: McpServerOptions['extend'];
 }
 /** Answers a request that was admitted; `body` is its parsed JSON, undefined when it has none. */
 export type McpHttpDoor = (request: Request, body: unknown) => Promise<Response>;
@@ -19,13 +21,14 @@ type OpenSession = () => Promise<string>;
 
 /** Returns the handler behind `/mcp`. A session is opened for whoever introduces itself or asks for something. */
 export function createMcpHttpDoor(options: HttpDoorOptions): McpHttpDoor {
-  const { gateway, version, logger } = options;
+  const { gateway, version, logger, extend } = options;
   const handler = createMcpHandler(
     ({ authInfo }) =>
       createMcpServer({
         gateway,
         version,
         maxWaitSeconds: options.maxWaitSeconds(),
+        extend,
         sessionOf: authInfo?.extra?.['openSession'] as OpenSession,
       }),
     { onerror: (err) => logger.debug({ err }, 'an MCP request failed') },
