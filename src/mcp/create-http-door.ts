@@ -1,5 +1,6 @@
 /** MCP over streamable HTTP: one request, one answer; nothing is remembered between them. */
 import { createMcpHandler, isInitializeRequest } from '@modelcontextprotocol/server';
+import { GatewayError } from '../protocol/errors.ts';
 import type { Logger } from '../util/logger.ts';
 import { CONNECTION_HEADER, connectionIdOf, identityOf } from './client-identity.ts';
 import { createMcpServer, type McpServerOptions } from './create-mcp-server.ts';
@@ -34,14 +35,24 @@ export function createMcpHttpDoor(options: HttpDoorOptions): McpHttpDoor {
     { onerror: (err) => logger.debug({ err }, 'an MCP request failed') },
   );
   return async (request, body) => {
+    if (Array.isArray(body)) throw noBatches();
     const identity = identityOf(request.headers, body);
     const openSession: OpenSession = () => gateway.openSession(identity);
-    const isNew = isInitializeRequest(body);
-    const sessionKey = isNew ? await openSession() : undefined;
     const authInfo = { token: '', clientId: identity.name, scopes: [], extra: { openSession } };
     const response = await handler.fetch(request, { authInfo, parsedBody: body });
-    if (sessionKey !== undefined)
-      response.headers.set(CONNECTION_HEADER, connectionIdOf(sessionKey));
+    if (!response.ok || !isInitializeRequest(body)) return response;
+    // what the protocol refuses has made no session
+    const sessionKey = await openSession().catch(async (error: unknown) => {
+      await response.body?.cancel();
+      throw error;
+    });
+    response.headers.set(CONNECTION_HEADER, connectionIdOf(sessionKey));
     return response;
   };
+}
+
+/** One body with many calls would pass the bounds of a request. */
+function noBatches(): GatewayError {
+  const message = 'the body is a batch, which MCP no longer has; send one message per request';
+  return new GatewayError('invalid_request', message);
 }
