@@ -13,6 +13,8 @@ export interface GatewayLimits {
   /** body of an HTTP call, bytes */
   httpBodyBytes: number;
   maxConnections: number;
+  /** HTTP requests with credentials that are not answered yet */
+  maxHttpRequests: number;
   /** unanswered requests of one connection */
   maxInFlight: number;
   /** sessions whose messages one connection follows */
@@ -28,6 +30,7 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   maxJsonDepth: 64,
   httpBodyBytes: 2 * 1024 * 1024,
   maxConnections: 1000,
+  maxHttpRequests: 1000,
   maxInFlight: 1000,
   maxFeeds: 100,
   handshakeTimeoutMs: 15_000,
