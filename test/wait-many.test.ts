@@ -2,6 +2,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { MASK } from '../src/core/mask-secrets.ts';
+import { defaultConfig } from '../src/protocol/options/config.ts';
+import { awaitReply } from '../src/service/messages/await-reply.ts';
+import { createRunWatch } from '../src/service/runs/run-watch.ts';
+import { waitAsSession } from '../src/service/runs/wait-for-runs.ts';
+import { systemClock } from '../src/util/clock.ts';
 import { call, startWorld, type TestWorld } from './helpers/test-world.ts';
 
 type Json = Record<string, unknown>;
@@ -251,6 +256,34 @@ test('[WS6] a wait names 1 to 100 runs and sessions, and unknown ones are an err
   );
   const answer = await world.tool('sessions_wait', { runIds: [note['runId']] }, A);
   assert.match(String(answer['error']), /is a note of session agent:b:main/);
+});
+
+test('[WT13] the wait of a call by a door ends with whoever made it, and the run goes on', async (t) => {
+  const world = await startWorld(t, { config });
+  const held = world.model.hold(inSession(B));
+  const send = { sessionKey: B, message: 'SAY: late', timeoutSeconds: 0 };
+  const runId = String((await world.tool('sessions_send', send, A))['runId']);
+  await held.arrived();
+  const { store } = world;
+  const watch = createRunWatch(store);
+  const inForce = defaultConfig({
+    tools: { sessions: { visibility: 'all' }, agentToAgent: { enabled: true } },
+  });
+  const services = { store, watch, clock: systemClock, config: () => inForce };
+  const leave = new AbortController();
+  const caller = { type: 'session', sessionKey: A, agentId: 'a', gone: leave.signal } as const;
+  const day = 86_400;
+  const waits = [
+    awaitReply(services as never, { runId, caller, timeoutMs: day * 1000 }),
+    waitAsSession(services as never, caller, { runIds: [runId], timeoutSeconds: day }),
+  ];
+  leave.abort();
+  assert.deepEqual(await Promise.all(waits.map(async (wait) => (await wait).status)), [
+    'timeout',
+    'timeout',
+  ]);
+  held.release();
+  assert.equal((await end(world, runId))['reply'], 'late');
 });
 
 test('[SO10] agents are offered `sessions_wait` and `sessions_stop` only where they are named', async (t) => {

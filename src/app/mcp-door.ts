@@ -1,6 +1,7 @@
 import type { McpDoor } from '../gateway/http-routes.ts';
 import type { McpHttpDoor } from '../mcp/create-http-door.ts';
 import { createLocalGateway } from '../mcp/local-gateway.ts';
+import type { McpOffer } from '../mcp/create-mcp-server.ts';
 import type { LocalGatewayParts } from '../mcp/local-gateway.ts';
 import type { Config } from '../protocol/options/config.ts';
 import { TRUNKLINE_VERSION } from './version.ts';
@@ -9,8 +10,12 @@ import { TRUNKLINE_VERSION } from './version.ts';
 export function mcpDoor({
   config,
   logger,
+  extend,
   ...parts
-}: LocalGatewayParts & { config: () => Config }): McpDoor {
+}: LocalGatewayParts & {
+  config: () => Config;
+  extend?: ((offer: McpOffer) => McpOffer) | undefined;
+}): McpDoor {
   const settings = () => config().gateway.http.endpoints.mcp;
   let door: Promise<McpHttpDoor> | undefined;
   const load = async (): Promise<McpHttpDoor> => {
@@ -20,6 +25,7 @@ export function mcpDoor({
       version: TRUNKLINE_VERSION,
       maxWaitSeconds: () => settings().maxWaitSeconds,
       logger,
+      extend,
     });
   };
   return {

@@ -19,6 +19,7 @@ import { SCRIPTED_MODEL } from '../core/models.ts';
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts';
 import type { ReloadReport } from '../protocol/answers/method-answers.ts';
 import { createServices, type ServiceHost } from '../service/create-services.ts';
+import type { McpOffer } from '../mcp/create-mcp-server.ts';
 import type { RunContext } from '../service/context.ts';
 import { createMirror, type Mirror } from '../service/mirror/create-mirror.ts';
 import { createRunEvents } from '../service/run-events.ts';
@@ -44,6 +45,8 @@ export interface StartOptions extends LoadOptions {
   watchIntervalMs?: number | undefined;
   /** chat services beside webchat; one with the same id takes its place */
   channels?: readonly ChannelAdapter[] | undefined;
+  /** returns what a client of `/mcp` is offered with more in it */
+  extendMcp?: ((offer: McpOffer) => McpOffer) | undefined;
 }
 
 export interface RunningGateway {
@@ -120,7 +123,14 @@ async function startOn(store: Store, start: Start): Promise<RunningGateway> {
     events: context.events,
     invokeTool,
     listTools,
-    mcp: mcpDoor({ services: host.services, invokeTool, listTools, config: live.current, logger }),
+    mcp: mcpDoor({
+      services: host.services,
+      invokeTool,
+      listTools,
+      config: live.current,
+      logger,
+      extend: start.options.extendMcp,
+    }),
     reloadConfig: reload,
     host: bindAddress(config.gateway.bind),
     port: config.gateway.port,

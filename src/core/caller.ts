@@ -19,6 +19,8 @@ export interface SessionCaller {
   };
   /** key given by a door call outside a run */
   idempotencyKey?: string;
+  /** aborts when whoever made a door call has gone: a wait ends then, and nothing else */
+  gone?: AbortSignal | undefined;
 }
 
 /** A person or program with the gateway's credentials. Scopes decide; access by visibility does not apply. */

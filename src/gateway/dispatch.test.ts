@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import type { ResponseFrame } from '../protocol/frames.ts';
 import { isEvent, isResponseTo, settle, startGateway } from './test-gateway.suite.ts';
@@ -183,6 +184,24 @@ test('[GW21] tools.invoke acts as the session it names, and has the tool JSON as
     await socket.request('tools.invoke', { ...params, sessionKey: 'nobody' }),
   );
   assert.equal(unknown.details?.['code'], 'NOT_FOUND');
+});
+
+test('[WT13] a tool call is told when the socket that made it has gone', async () => {
+  const called = Promise.withResolvers<AbortSignal | undefined>();
+  const own = await startGateway({
+    invokeTool: ({ caller: { gone } }) => {
+      called.resolve(gone);
+      return once(gone ?? new AbortController().signal, 'abort');
+    },
+  });
+  const socket = await own.connect();
+  void socket.request('tools.invoke', { tool: 'sessions_wait' }).catch(() => {});
+  const gone = await called.promise;
+  assert.equal(gone?.aborted, false);
+  const told = once(gone, 'abort');
+  socket.ws.terminate();
+  await told;
+  await own.gateway.close();
 });
 
 test('[GW24] a fault of ours says nothing of its cause to the client, and everything to the log', async () => {

@@ -127,9 +127,9 @@ function createHandlers({
     },
     'policy.explain': (query) => services.explainPolicy(query),
     'agents.list': () => services.listConfiguredAgents(),
-    'tools.invoke': async (params) => ({
+    'tools.invoke': async (params, { signal }) => ({
       ok: true,
-      result: await invokeAs({ services, invokeTool }, params),
+      result: await invokeAs({ services, invokeTool }, { ...params, gone: signal }),
     }),
     'tools.catalog': async ({ sessionKey }) => {
       const caller = await services.resolveCaller(sessionKey);

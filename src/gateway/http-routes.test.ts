@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { GatewayError } from '../protocol/errors.ts';
 import { TOKEN, startGateway } from './test-gateway.suite.ts';
@@ -67,6 +68,51 @@ test('[GW21] tools.invoke over HTTP has the JSON of the tool as result', async (
       },
     },
   });
+});
+
+test('[WT13] a tool call over HTTP is told when whoever made it has gone', async () => {
+  const called = Promise.withResolvers<AbortSignal | undefined>();
+  const own = await startGateway({
+    invokeTool: ({ caller: { gone } }) => {
+      called.resolve(gone);
+      return once(gone ?? new AbortController().signal, 'abort');
+    },
+  });
+  const leave = new AbortController();
+  const init = { method: 'POST', headers: bearer, body: list, signal: leave.signal };
+  const left = assert.rejects(fetch(`${own.url}/tools/invoke`, init), { name: 'AbortError' });
+  const gone = await called.promise;
+  assert.equal(gone?.aborted, false);
+  const told = once(gone, 'abort');
+  leave.abort();
+  await Promise.all([left, told]);
+  await own.gateway.close();
+});
+
+test('[GW33] requests that are not answered yet are bounded, and one that is gone counts no more', async () => {
+  const called = Promise.withResolvers<void>();
+  let isHeld = true;
+  const own = await startGateway({
+    limits: { maxHttpRequests: 1 },
+    invokeTool: ({ caller: { gone } }) => {
+      called.resolve();
+      return isHeld ? once(gone ?? new AbortController().signal, 'abort') : Promise.resolve({});
+    },
+  });
+  const leave = new AbortController();
+  const init = { method: 'POST', headers: bearer, body: list, signal: leave.signal };
+  const left = assert.rejects(fetch(`${own.url}/tools/invoke`, init), { name: 'AbortError' });
+  await called.promise;
+  const { status, headers, json } = await post(own, { body: list });
+  assert.deepEqual([status, json.error?.type], [503, 'unavailable']);
+  assert.equal(headers.get('retry-after'), '1');
+  assert.equal((await fetch(`${own.url}/healthz`)).status, 200, 'it says that it lives');
+  isHeld = false;
+  leave.abort();
+  await left;
+  // the second is let in only if the first, answered, counts no more
+  for (let turn = 0; turn < 2; turn += 1) while ((await post(own, { body: list })).status === 503);
+  await own.gateway.close();
 });
 
 test('[GW21] a refusal of the tool itself is 200', async () => {

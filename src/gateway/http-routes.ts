@@ -26,6 +26,8 @@ import { invokeAs } from './invoke-tool.ts';
 import type { InvokeTool } from './invoke-tool.ts';
 import type { GatewayLimits } from './limits.ts';
 import type { RequestHeaders } from './origin-policy.ts';
+import { createOpenRequests } from './open-requests.ts';
+import type { CountRequest } from './open-requests.ts';
 import { routeOpenAi } from './openai/route-openai.ts';
 import { parseJson } from './parse-json.ts';
 import { hasSecretInQuery, secretInQuery } from './secret-in-query.ts';
@@ -37,7 +39,10 @@ export interface McpDoor {
   /** Answers a request that was admitted, given its parsed body. */
   answer(request: Request, body: unknown): Promise<Response>;
 }
-export interface HttpRouteDeps {
+export interface HttpRouteDeps extends HttpDoorDeps {
+  countRequest: CountRequest;
+}
+export interface HttpDoorDeps {
   services: Services;
   invokeTool: InvokeTool;
   toolPolicy: () => HttpToolPolicy;
@@ -58,8 +63,9 @@ export interface HttpRouteDeps {
 type HttpStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500 | 503;
 
 /** Returns the listener of plain HTTP requests. */
-export function createHttpListener(deps: HttpRouteDeps): RequestListener {
-  const app = createRoutes(deps);
+export function createHttpListener(deps: HttpDoorDeps): RequestListener {
+  const countRequest = createOpenRequests(deps.limits.maxHttpRequests);
+  const app = createRoutes({ ...deps, countRequest });
   const listen = getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
     overrideGlobalObjects: false,
   });
@@ -130,6 +136,7 @@ function admit(deps: HttpRouteDeps, c: Context<HttpEnv>): void {
   deps.limiter.check(peer);
   requireScope('tools.invoke', heldScopes(deps, { c, peer }));
   if (deps.isDraining()) throw draining();
+  deps.countRequest(c.env.outgoing);
 }
 
 function heldScopes(deps: HttpRouteDeps, { c, peer }: { c: Context<HttpEnv>; peer: AuthPeer }) {
@@ -162,7 +169,7 @@ async function invoke(deps: HttpRouteDeps, c: Context<HttpEnv>): Promise<Respons
       'unknown_name',
       `the tool ${params.tool} is not offered over HTTP; gateway.tools.allow can open it`,
     );
-  return c.json({ ok: true, result: await invokeAs(deps, params) });
+  return c.json({ ok: true, result: await invokeAs(deps, { ...params, gone: c.req.raw.signal }) });
 }
 
 /** The one place where this door judges what was thrown: the cause of a fault goes to the log. */

@@ -16,12 +16,18 @@ export type InvokeTool = (call: {
 /** The tools that the session's tool policy offers it, with their schemas. */
 export type ListTools = (caller: SessionCaller) => Promise<OfferedTool[]>;
 
-/** Resolves the session that the call acts as, then calls the tool (A1). */
+/** Resolves the session that the call acts as, then calls the tool (A1); `gone` aborts when nobody waits for the answer. */
 export async function invokeAs(
   { services, invokeTool }: { services: Pick<Services, 'resolveCaller'>; invokeTool: InvokeTool },
-  { tool, args, sessionKey, idempotencyKey }: MethodParams['tools.invoke'],
+  {
+    tool,
+    args,
+    sessionKey,
+    idempotencyKey,
+    gone,
+  }: MethodParams['tools.invoke'] & { gone: AbortSignal },
 ): Promise<unknown> {
   const caller = await services.resolveCaller(sessionKey);
   const key = idempotencyKey === undefined ? {} : { idempotencyKey };
-  return invokeTool({ caller: { ...caller, ...key }, tool, args });
+  return invokeTool({ caller: { ...caller, ...key, gone }, tool, args });
 }

@@ -1,3 +1,4 @@
+import { MAX_JSON_DEPTH } from '../util/json-depth.ts';
 import type { AuthRateLimit } from './auth-limiter.ts';
 
 /** Bounds of the door. Nothing a client does may grow without one. */
@@ -13,6 +14,8 @@ export interface GatewayLimits {
   /** body of an HTTP call, bytes */
   httpBodyBytes: number;
   maxConnections: number;
+  /** HTTP requests with credentials that are not answered yet */
+  maxHttpRequests: number;
   /** unanswered requests of one connection */
   maxInFlight: number;
   /** sessions whose messages one connection follows */
@@ -25,9 +28,10 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   maxPayloadBytes: 25 * 1024 * 1024,
   preAuthBytes: 64 * 1024,
   maxBufferedBytes: 50 * 1024 * 1024,
-  maxJsonDepth: 64,
+  maxJsonDepth: MAX_JSON_DEPTH,
   httpBodyBytes: 2 * 1024 * 1024,
   maxConnections: 1000,
+  maxHttpRequests: 1000,
   maxInFlight: 1000,
   maxFeeds: 100,
   handshakeTimeoutMs: 15_000,

@@ -253,7 +253,11 @@ export async function startGateway(options: Partial<GatewayOptions> = {}): Promi
   const gateway = createGateway({
     services: played.services,
     events,
-    invokeTool: async ({ tool, args, caller }) => ({ tool, args, caller }),
+    invokeTool: async ({ tool, args, caller: { gone: _gone, ...caller } }) => ({
+      tool,
+      args,
+      caller,
+    }),
     listTools: async () => [],
     auth: { mode: 'token', token: TOKEN },
     reloadConfig: async () => ({ applied: [], needsRestart: [], unchanged: [] }),

@@ -5,9 +5,17 @@ import { clientNameIn } from './client-identity.ts';
 import { TRUNKLINE_INSTRUCTIONS } from './instructions.ts';
 import type { McpGateway } from './mcp-gateway.ts';
 import { serveResources } from './serve-resources.ts';
+import type { ResourceSet } from './serve-resources.ts';
 import { gatewayTools } from './gateway-tools.ts';
 import { serveTools } from './serve-tools.ts';
+import type { ToolSet } from './serve-tools.ts';
+import { sessionResources } from './session-resources.ts';
 
+/** What one client is offered. */
+export interface McpOffer {
+  tools: ToolSet;
+  resources: ResourceSet;
+}
 export interface McpServerOptions {
   gateway: McpGateway;
   /** of the gateway, shown to clients */
@@ -16,6 +24,8 @@ export interface McpServerOptions {
   maxWaitSeconds: number;
   /** Returns the session that the client acts as, given the name it says it has. */
   sessionOf: (clientName: string | undefined) => Promise<string>;
+  /** Returns the offer with more in it, for a server that has more than the gateway. */
+  extend?: ((offer: McpOffer) => McpOffer) | undefined;
 }
 
 /** Returns the server of one connection, or of one request where the protocol knows no connection. */
@@ -35,8 +45,13 @@ export function createMcpServer(options: McpServerOptions): Server {
       });
     return session;
   };
-  serveTools(server, gatewayTools(options, sessionKey));
-  serveResources(server, { gateway: options.gateway, sessionKey });
+  const { extend = (offer) => offer } = options;
+  const { tools, resources } = extend({
+    tools: gatewayTools(options, sessionKey),
+    resources: sessionResources(options.gateway, sessionKey),
+  });
+  serveTools(server, tools);
+  serveResources(server, resources);
   return server;
 }
 

@@ -62,3 +62,10 @@ test('[MD8] a wait that names no time is cut as well', async () => {
     [{ timeoutSeconds: 10 }, { timeoutSeconds: 10 }, {}, { timeoutSeconds: 5 }],
   );
 });
+
+test('[WT13] a call is told when the client has given it up', async () => {
+  const { tools, calls } = toolsOver({});
+  const leave = new AbortController();
+  await tools.call('sessions_wait', {}, contextOf(leave.signal));
+  assert.equal(calls[0]?.gone, leave.signal);
+});

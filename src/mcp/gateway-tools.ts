@@ -27,7 +27,8 @@ export function gatewayTools(
     },
     call: async (name, args, context) => {
       try {
-        const call = { sessionKey: await sessionKey(context), tool: name, args };
+        const { signal: gone } = context.mcpReq;
+        const call = { sessionKey: await sessionKey(context), tool: name, args, gone };
         const answer = await callWithin(door, { call, context });
         return toResult(answer, await messagesFor(door, { call, context }));
       } catch (cause) {

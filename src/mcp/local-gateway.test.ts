@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { SessionCaller } from '../core/caller.ts';
 import { silentLogger } from '../util/logger.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { createLocalGateway } from './local-gateway.ts';
@@ -46,4 +47,24 @@ test('[MD14, MK6] what an MCP client is told of an error holds no credential', a
       name,
     );
   assert.deepEqual(logged, []);
+});
+
+test('[WT13] a tool is told when its client has gone', async () => {
+  const callers: SessionCaller[] = [];
+  const gateway = createLocalGateway({
+    services: {
+      openClientSession: () => Promise.reject(new Error('not opened here')),
+      resolveCaller: async (sessionKey) => ({ type: 'session', sessionKey, agentId: 'main' }),
+      takeInboxNews: async () => undefined,
+    },
+    invokeTool: async ({ caller }) => {
+      callers.push(caller);
+      return {};
+    },
+    listTools: async () => [],
+    logger: silentLogger,
+  });
+  const { signal: gone } = new AbortController();
+  await gateway.invoke({ sessionKey: KEY, tool: 'sessions_wait', args: {}, gone });
+  assert.equal(callers[0]?.gone, gone);
 });

@@ -40,8 +40,10 @@ export function createLocalGateway({
       return told(open(wanted));
     },
     listTools: (sessionKey) => told(as(sessionKey).then(listTools)),
-    invoke: ({ sessionKey, tool, args }) =>
-      told(as(sessionKey).then((caller) => invokeTool({ caller, tool, args }))),
+    invoke: ({ sessionKey, tool, args, gone }) =>
+      told(
+        as(sessionKey).then((caller) => invokeTool({ caller: { ...caller, gone }, tool, args })),
+      ),
     takeNews: (sessionKey) => told(as(sessionKey).then(services.takeInboxNews)),
   };
 }

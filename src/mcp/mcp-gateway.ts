@@ -26,4 +26,6 @@ export interface McpToolCall {
   sessionKey: string;
   tool: string;
   args: Record<string, unknown>;
+  /** aborts when the client has gone */
+  gone?: AbortSignal | undefined;
 }

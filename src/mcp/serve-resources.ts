@@ -1,93 +1,40 @@
-/** Sessions as MCP resources: `trunkline://sessions/<key>`, the text of which is the newest messages. */
+/** Registers resources on an MCP server: one way for ours and for those of a test build. */
 import { ResourceNotFoundError } from '@modelcontextprotocol/server';
-import type { Resource, Server, ServerContext } from '@modelcontextprotocol/server';
+import type {
+  ListResourcesResult,
+  ReadResourceResult,
+  ResourceTemplateType,
+  Server,
+  ServerContext,
+} from '@modelcontextprotocol/server';
 import { GatewayError } from '../protocol/errors.ts';
-import { isToolFailure } from '../protocol/tools/session-tools.ts';
-import type { SessionRowView, SessionsListPage } from '../protocol/tools/session-tool-answers.ts';
-import type { McpGateway } from './mcp-gateway.ts';
+import { inProtocolErrors } from './to-protocol-error.ts';
 
-const PREFIX = 'trunkline://sessions/';
-const PAGE = 100;
-const JSON_TYPE = 'application/json';
+const MAX_URI = 2048;
 
-interface Door {
-  gateway: McpGateway;
-  sessionKey: (context: ServerContext) => Promise<string>;
+/** The resources of one client. Contract: `read` resolves `undefined` for a URI that is not among them. */
+export interface ResourceSet {
+  templates: readonly ResourceTemplateType[];
+  list(cursor: string | undefined, context: ServerContext): Promise<ListResourcesResult>;
+  read(uri: string, context: ServerContext): Promise<ReadResourceResult['contents'] | undefined>;
 }
 
-/** Lets the client list and read the sessions that the session it acts as may see. */
-export function serveResources(server: Server, door: Door): void {
+/** Lets the client list and read these resources. */
+export function serveResources(server: Server, resources: ResourceSet): void {
   server.setRequestHandler('resources/list', ({ params }, context) =>
-    listSessions(door, { cursor: params?.cursor, context }),
+    inProtocolErrors(() => resources.list(params?.cursor, context)),
   );
   server.setRequestHandler('resources/templates/list', () => ({
-    resourceTemplates: [
-      {
-        uriTemplate: `${PREFIX}{sessionKey}`,
-        name: 'session',
-        title: 'Messages of a session',
-        mimeType: JSON_TYPE,
-      },
-    ],
+    resourceTemplates: [...resources.templates],
   }));
-  server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => ({
-    contents: [{ uri, mimeType: JSON_TYPE, text: await readSession(door, { uri, context }) }],
-  }));
-}
-
-async function listSessions(
-  { gateway, sessionKey }: Door,
-  { cursor, context }: { cursor: string | undefined; context: ServerContext },
-) {
-  const args = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
-  const answer = await gateway.invoke({
-    sessionKey: await sessionKey(context),
-    tool: 'sessions_list',
-    args,
-  });
-  if (isToolFailure(answer)) throw new GatewayError('invalid_request', errorOf(answer));
-  const { sessions, nextCursor } = answer as SessionsListPage;
-  return {
-    resources: sessions.map(toResource),
-    ...(nextCursor === undefined ? {} : { nextCursor }),
-  };
-}
-
-function toResource(row: SessionRowView): Resource {
-  return {
-    uri: `${PREFIX}${encodeURIComponent(row.key)}`,
-    name: row.key,
-    title: row.label ?? row.displayName ?? row.key,
-    description: `${row.kind} session of agent ${row.agentId}, ${row.state}`,
-    mimeType: JSON_TYPE,
-    annotations: { lastModified: new Date(row.updatedAt).toISOString() },
-  };
-}
-
-async function readSession(
-  { gateway, sessionKey }: Door,
-  { uri, context }: { uri: string; context: ServerContext },
-): Promise<string> {
-  const key = keyOf(uri);
-  if (key === undefined) throw new ResourceNotFoundError(uri);
-  const answer = await gateway.invoke({
-    sessionKey: await sessionKey(context),
-    tool: 'sessions_history',
-    args: { sessionKey: key },
-  });
-  if (isToolFailure(answer)) throw new ResourceNotFoundError(uri, errorOf(answer));
-  return JSON.stringify(answer);
-}
-
-function keyOf(uri: string): string | undefined {
-  if (!uri.startsWith(PREFIX)) return undefined;
-  try {
-    return decodeURIComponent(uri.slice(PREFIX.length));
-  } catch {
-    return undefined;
-  }
-}
-
-function errorOf(answer: object): string {
-  return String(Reflect.get(answer, 'error'));
+  server.setRequestHandler('resources/read', ({ params: { uri } }, context) =>
+    inProtocolErrors(async () => {
+      // a refusal names the URI, more than once
+      if (uri.length > MAX_URI)
+        throw new GatewayError('invalid_request', `uri: must have at most ${MAX_URI} characters`);
+      const contents = await resources.read(uri, context);
+      if (contents === undefined) throw new ResourceNotFoundError(uri);
+      return { contents };
+    }),
+  );
 }

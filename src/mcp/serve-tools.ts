@@ -1,6 +1,7 @@
 /** Registers tools on an MCP server: one way for ours and for those of a test build. */
-import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { CallToolResult, Server, ServerContext, Tool } from '@modelcontextprotocol/server';
+import { GatewayError } from '../protocol/errors.ts';
+import { inProtocolErrors } from './to-protocol-error.ts';
 
 /** The tools of one client. Contract: `call` resolves `undefined` for a tool that is not among them. */
 export interface ToolSet {
@@ -14,15 +15,17 @@ export interface ToolSet {
 
 /** Lets the client list and call these tools. */
 export function serveTools(server: Server, tools: ToolSet): void {
-  server.setRequestHandler('tools/list', async (_request, context) => ({
-    tools: await tools.list(context),
-  }));
-  server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const result = await tools.call(params.name, params.arguments ?? {}, context);
-    if (result !== undefined) return result;
-    throw new ProtocolError(
-      ProtocolErrorCode.InvalidParams,
-      `no tool "${params.name.slice(0, 64)}" is offered to this session; see tools/list`,
-    );
-  });
+  server.setRequestHandler('tools/list', (_request, context) =>
+    inProtocolErrors(async () => ({ tools: await tools.list(context) })),
+  );
+  server.setRequestHandler('tools/call', ({ params: { name, arguments: args = {} } }, context) =>
+    inProtocolErrors(async () => {
+      const result = await tools.call(name, args, context);
+      if (result !== undefined) return result;
+      throw new GatewayError(
+        'unknown_name',
+        `no tool "${name.slice(0, 64)}" is offered to this session; see tools/list`,
+      );
+    }),
+  );
 }

@@ -4,7 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type RunningGateway, startGateway } from '../../src/app/start-gateway.ts';
+import {
+  type RunningGateway,
+  startGateway,
+  type StartOptions,
+} from '../../src/app/start-gateway.ts';
 import type { ChannelAdapter } from '../../src/channels/channel.ts';
 import { connectGateway, type GatewayClient } from '../../src/client/gateway-client.ts';
 import type { Message, UserMessage } from '../../src/protocol/message.ts';
@@ -58,6 +62,8 @@ export interface WorldOptions {
   prepare?: (stateDir: string) => Promise<void>;
   /** chat services beside webchat */
   channels?: readonly ChannelAdapter[];
+  /** what clients of `/mcp` are offered beside the session tools */
+  extendMcp?: StartOptions['extendMcp'];
   /** stands between the gateway and its store */
   wrapStore?: (store: Store, stateDir: string) => Store;
 }
@@ -103,6 +109,7 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
     env: options.env ?? {},
     logger: options.logger ?? silentLogger,
     channels: options.channels,
+    extendMcp: options.extendMcp,
     ...(options.clock === undefined ? {} : { clock }),
     watchIntervalMs: options.watchIntervalMs,
     wrapStore: (opened) => (store = options.wrapStore?.(opened, stateDir) ?? opened),

@@ -15,7 +15,8 @@ export async function awaitReply(
 ): Promise<SessionsSent> {
   if (caller.run === undefined) {
     const deadlineAt = services.clock.now() + timeoutMs;
-    const [run] = await awaitRuns(services, { runIds: [runId], mode: 'all', deadlineAt });
+    const wait = { runIds: [runId], mode: 'all', deadlineAt, signal: caller.gone } as const;
+    const [run] = await awaitRuns(services, wait);
     const row = must(run, `accepted run ${runId} has no row`);
     return toAnswer(row, { timeoutMs, config: services.config() });
   }

@@ -50,7 +50,8 @@ export async function waitAsSession(
   }
   const targets = await services.store.read((tx) => sessionTargets(tx, services, { caller, args }));
   if ('error' in targets) return toldOf(targets);
-  return waitOutside(services, { targets: targets.targets, mode, timeoutMs, reader: 'session' });
+  const wait = { targets: targets.targets, mode, timeoutMs, signal: caller.gone } as const;
+  return waitOutside(services, { ...wait, reader: 'session' });
 }
 
 /** Waits as the operator. Rejects `not_found` for what there is not. */
@@ -69,13 +70,7 @@ export async function waitAsOperator(
   const targets = await services.store.read((tx) =>
     operatorTargets(tx, services.config(), { runIds, sessionKeys }),
   );
-  return waitOutside(services, {
-    targets,
-    mode,
-    timeoutMs,
-    reader: 'operator',
-    ...(signal === undefined ? {} : { signal }),
-  });
+  return waitOutside(services, { targets, mode, timeoutMs, reader: 'operator', signal });
 }
 
 async function waitOutside(
@@ -85,7 +80,7 @@ async function waitOutside(
     mode: WaitMode;
     timeoutMs: number;
     reader: Reader;
-    signal?: AbortSignal;
+    signal: AbortSignal | undefined;
   },
 ): Promise<SessionsWaited> {
   const { targets, mode, timeoutMs, reader, signal } = wait;
