@@ -198,6 +198,71 @@ const behindAnEnd: Case = async (world, { messages }) => {
   }
 };
 
+const anyCase: Case = async (world, { messages }) => {
+  for (const door of messages) {
+    const key = keyFor(door, 'case');
+    await world.say(key, 'hello');
+    const count = await countSessions(world);
+    const spellings = [
+      key,
+      key.replace('agent:b:', 'agent:B:'),
+      ` ${key.replace('agent:b', 'AGENT:B')} `,
+    ];
+    for (const sessionKey of spellings)
+      accepted(
+        door,
+        await door.send({ sessionKey, message: `SAY: ${spellings.indexOf(sessionKey)}` }),
+      );
+    assert.deepEqual(await saidIn(world, key), ['SAY: 0', 'SAY: 1', 'SAY: 2'], door.name);
+    assert.equal(await countSessions(world), count, door.name);
+  }
+};
+
+const archived: Case = async (world, { messages }) => {
+  const { childSessionKey } = await world.tool('sessions_spawn', { task: 'SAY: done' }, CALLER);
+  const sessionKey = String(childSessionKey);
+  await world.quiet();
+  await world.store.write('archive', (tx) =>
+    tx.sessions.update(sessionKey, { archivedAt: tx.now }),
+  );
+  const before = await world.history(sessionKey);
+  for (const door of messages) {
+    const { runId, error } = await door.send({ sessionKey, message: 'SAY: x' });
+    assert.equal(runId, undefined, door.name);
+    assert.match(String(error), /is archived/, door.name);
+  }
+  assert.deepEqual(await world.history(sessionKey), before);
+};
+
+const missing: Case = async (world, { tools, mcp }) => {
+  const count = await countSessions(world);
+  for (const sessionKey of ['agent:b:cli:never made', UUID, `agent:b:subagent:${UUID}`]) {
+    for (const door of tools)
+      for (const [tool, args] of [
+        ['sessions_history', { sessionKey }],
+        ['sessions_send', { sessionKey, message: 'x' }],
+        ['sessions_list', { spawnedBy: sessionKey }],
+      ] as const)
+        assert.match(
+          String((await door.call(tool, args))['error']),
+          /not found/,
+          `${door.name} ${tool} ${sessionKey}`,
+        );
+    for (const argv of [
+      ['sessions', 'history', sessionKey],
+      ['runs', 'wait', UUID],
+    ]) {
+      const run = await runCli(argv, { TRUNKLINE_STATE_DIR: world.gateway.stateDir });
+      assert.notEqual(run.exitCode, 0, argv.join(' '));
+    }
+    for (const { name, client } of mcp) {
+      const uri = `trunkline://sessions/${encodeURIComponent(sessionKey)}`;
+      await assert.rejects(client.readResource({ uri }), /not found/, name);
+    }
+  }
+  assert.equal(await countSessions(world), count);
+};
+
 const beyondTheCap: Case = async (world, { messages }) => {
   for (const door of messages.filter(({ speaker }) => speaker === 'session')) {
     const sessionKey = keyFor(door, 'busy');
@@ -312,10 +377,13 @@ test('every door of one gateway', async (t) => {
     ['[BR-028] one key is one message: at the same time, again, and after the end', oneKey],
     ['[BR-034] what is sent to a session leaves the chat of its replies alone', lastRoute],
     ['[BR-109] a sessionId alone names its session, an unknown one makes none', sessionId],
-    ['[BR-185] settings are there before the first message, and null clears them', patched],
+    ['[BR-128, BR-185] settings are there before the first message, and null clears them', patched],
     ['[BR-187] what waits behind a run that ends badly is run in order', behindAnEnd],
     ['[BR-188] a send beyond the cap is an error at once, the others are run', beyondTheCap],
     ['[BR-191] of two chats that differ by case each is only itself', ownLetters],
+    ['[BR-151] agent ids that differ by case are one session', anyCase],
+    ['[BR-148] a message to an archived session is an error that says so', archived],
+    ['[BR-169] what is not there is an error, and nothing is made by asking', missing],
     ['[BR-210] what has a session of its own is never run in a chat', ofItsOwn],
     ['[BR-086] after a reload all of them work, and announces arrive', afterReload],
   ];
