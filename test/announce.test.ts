@@ -94,6 +94,23 @@ for (const [what, relay, told] of RELAYS) {
   });
 }
 
+test('[AN5, BR-119] an announce turn that streams a silence word shows none of it, and posts nothing', async (t) => {
+  const world = await startIn(t, 'post', {
+    rewrite: (text) => (text.startsWith('[Announce step') ? 'CHUNKS: 4\nSAY: NO_REPLY' : undefined),
+  });
+  const shown: string[] = [];
+  world.client.on(({ event, payload }) => {
+    if (event === 'chat' || event === 'agent') shown.push(JSON.stringify(payload));
+  });
+  const { childKey } = await spawn(world, { task: 'SAY: x' });
+  await world.quiet();
+  await world.client.request('health');
+  assert.deepEqual(await outbox(world), []);
+  assert.ok(shown.some((line) => line.includes(childKey)));
+  for (const line of shown) assert.doesNotMatch(line, /"NO(_[A-Z]*)?"/);
+  assert.equal((await world.store.read((tx) => tx.spawns.get(childKey)))?.state, 'settled');
+});
+
 test('[AN14] a relay turn that a person stops posts nothing, and what it was to pass on is still read', async (t) => {
   const world = await startIn(t, 'relay');
   await world.say(A, 'SAY: hi');

@@ -103,6 +103,20 @@ describe('a hand-over that goes wrong', () => {
   });
 });
 
+test('[DL1, BR-115] an announce that is longer than the channel takes arrives whole, in order, in parts', async (t) => {
+  const world = await startChatWorld(t, { channel: { maxPartLength: 2000 } });
+  await world.reply('plain', 'c1', 'SAY: hi');
+  const words = Array.from({ length: 2000 }, (_, at) => `w${String(at).padStart(4, '0')}`);
+  const result = words.join(' ');
+  await world.tool('sessions_spawn', { task: `SAY: ${result}` });
+  await world.quiet();
+  const [, ...parts] = world.chat.shown('c1');
+  assert.ok(parts.length >= 6 && parts.every(({ length }) => length <= 2000));
+  assert.match(parts[0] ?? '', /^Status: success\nResult: w0000 /);
+  assert.deepEqual(parts.join(' ').match(/\bw\d{4}\b/g), words);
+  assert.match(parts.at(-1) ?? '', /Stats: runtime /);
+});
+
 describe('the order of a chat', () => {
   const letters = Array.from({ length: 12 }, (_, at) => `${at}`.padStart(2, '0').repeat(100));
 

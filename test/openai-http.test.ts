@@ -54,10 +54,20 @@ const errorOf = ({ json }: Asked): Json => (json['error'] ?? {}) as Json;
 test('[OA1] the paths are closed until they are enabled, and need the credential', async (t) => {
   const closed = await startWorld(t);
   assert.equal((await ask(closed, say('SAY: x'))).status, 404);
-  assert.equal((await ask(closed, undefined, { path: '/v1/models' })).status, 404);
+  for (const path of ['/v1/models', '/v1/models/trunkline/a'])
+    assert.equal((await ask(closed, undefined, { path })).status, 404);
   const open = await openWorld(t);
   for (const authorization of ['', 'Bearer wrong'])
-    assert.equal((await ask(open, say('SAY: x'), { headers: { authorization } })).status, 401);
+    for (const path of ['/v1/chat/completions', '/v1/models', '/v1/models/trunkline/a'])
+      assert.equal(
+        (
+          await ask(open, path.includes('models') ? undefined : say('SAY: x'), {
+            headers: { authorization },
+            path,
+          })
+        ).status,
+        401,
+      );
   const { status } = await ask(open, say('SAY: x'), {
     headers: { origin: 'https://evil.example' },
   });
@@ -88,6 +98,13 @@ test('[OA2] a model is an agent, by each of its names', async (t) => {
     const history = await world.history(`agent:${agentId}:openai:${user}`);
     assert.equal(history.length, 2, model);
   }
+  for (const name of ['trunkline/b', 'trunkline%2Fb', 'openclaw'])
+    assert.equal(
+      (await ask(world, undefined, { path: `/v1/models/${name}` })).json['id'],
+      decodeURIComponent(name),
+    );
+  const none = await ask(world, undefined, { path: '/v1/models/trunkline/none' });
+  assert.equal(none.status, 404);
   const unknown = await ask(world, { ...say('SAY: hi'), model: 'gpt-nine' });
   assert.equal(unknown.status, 404);
   assert.match(String(errorOf(unknown)['message']), /no model "gpt-nine"/);
@@ -216,7 +233,8 @@ test('[OA6] that holds without a user too, and the key names one job alone', asy
   const second = await ask(world, say('SAY: once'), { headers });
   assert.deepEqual([first.status, second.status], [200, 200]);
   assert.equal(first.json['id'], second.json['id']);
-  assert.equal((await ask(world, say('SAY: other'), { headers })).status, 409);
+  const conflict = await ask(world, say('SAY: other'), { headers });
+  assert.deepEqual([conflict.status, conflict.headers.get('x-should-retry')], [409, 'false']);
   assert.equal(world.model.requests.length, 1);
 });
 

@@ -126,43 +126,48 @@ test('[BR-112] the announced Result is what the child said last, however slowly 
   assert.match(announce?.text ?? '', /^Status: success\nResult: DONE-42\n/);
 });
 
-test('[BR-041] book-keeping that fails does not send an announce twice', async (t) => {
-  let failures = 2;
-  const wrapStore = (store: Store): Store => ({
-    read: (fn) => store.read(fn),
-    onSignal: (listener) => store.onSignal(listener),
-    close: () => store.close(),
-    write: (unit, fn) =>
-      store.write(unit, async (tx) => {
-        const value = await fn(tx);
-        if (unit === 'announce-spawn' && failures-- > 0) throw new Error('disk full');
-        return value;
-      }),
+/** The steps of book-keeping around the hand-over of an announce. */
+const BOOKKEEPING = ['announce-spawn', 'delivery-sending', 'delivery-booked'];
+for (const failing of BOOKKEEPING) {
+  test(`[BR-041] book-keeping that fails in ${failing} does not send an announce twice`, async (t) => {
+    let failures = 0;
+    const wrapStore = (store: Store): Store => ({
+      read: (fn) => store.read(fn),
+      onSignal: (listener) => store.onSignal(listener),
+      close: () => store.close(),
+      write: (unit, fn) =>
+        store.write(unit, async (tx) => {
+          const value = await fn(tx);
+          if (unit === failing && failures-- > 0) throw new Error('disk full');
+          return value;
+        }),
+    });
+    const config = { agents: { defaults: { subagents: { announce: { mode: 'template' } } } } };
+    const world = await startWorld(t, { wrapStore, config });
+    await world.say(A, 'SAY: hi');
+    const finals: unknown[] = [];
+    world.client.on(({ event, payload }) => {
+      const { state, deliveryId } = (payload ?? {}) as { state?: string; deliveryId?: string };
+      if (event === 'chat' && state === 'final' && deliveryId?.startsWith('announce:'))
+        finals.push(deliveryId);
+    });
+    failures = 2;
+    await world.tool('sessions_spawn', { task: 'SAY: done' });
+    await world.quiet();
+    await world.client.request('health');
+    assert.ok(failures < 0, 'the step was done again');
+    const announces = await announcesOf(world, A);
+    assert.deepEqual(
+      announces.map(({ state }) => state),
+      ['sent'],
+    );
+    assert.deepEqual(
+      finals,
+      announces.map(({ deliveryId }) => deliveryId),
+    );
+    assert.equal((await world.store.read((tx) => tx.inputs.pending(A, 10))).length, 1);
   });
-  const config = { agents: { defaults: { subagents: { announce: { mode: 'template' } } } } };
-  const world = await startWorld(t, { wrapStore, config });
-  await world.say(A, 'SAY: hi');
-  const finals: unknown[] = [];
-  world.client.on(({ event, payload }) => {
-    const { state, deliveryId } = (payload ?? {}) as { state?: string; deliveryId?: string };
-    if (event === 'chat' && state === 'final' && deliveryId?.startsWith('announce:'))
-      finals.push(deliveryId);
-  });
-  await world.tool('sessions_spawn', { task: 'SAY: done' });
-  await world.quiet();
-  await world.client.request('health');
-  assert.equal(failures, -1, 'the step was done again');
-  const announces = await announcesOf(world, A);
-  assert.deepEqual(
-    announces.map(({ state }) => state),
-    ['sent'],
-  );
-  assert.deepEqual(
-    finals,
-    announces.map(({ deliveryId }) => deliveryId),
-  );
-  assert.equal((await world.store.read((tx) => tx.inputs.pending(A, 10))).length, 1);
-});
+}
 
 test('[BR-207] a child that fails before it says anything announces no prompt and no task', async (t) => {
   const world = await startWorld(t, {

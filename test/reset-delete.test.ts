@@ -216,7 +216,7 @@ test('[AR10] a main session is not deleted', async (t) => {
   await assert.rejects(remove(world, 'agent:a:telegram:group:none'), /not found/);
 });
 
-test('[AR10] deleting stops the session and everything below it, and loses no note', async (t) => {
+test('[AR10, BR-079] deleting stops the session and everything below it, and loses no note', async (t) => {
   const world = await startWorld(t);
   const held = world.model.hold('You are a sub-agent');
   const message = `${call('sessions_spawn', { task: 'SAY: never' })}\nSAY: spawned`;

@@ -116,7 +116,7 @@ test('[SS7] the message is stored with the provenance that the gateway gives it'
   assert.equal(textOf(primary!), 'SAY: x');
 });
 
-test('[SS8, BR-035] the target is told the exact key of the requester, in memory only', async (t) => {
+test('[SS8, BR-035, BR-064] the target is told the exact key of the requester, in memory only', async (t) => {
   const world = await startWorld(t);
   const requester = 'agent:a:whatsapp:group:G1@x';
   await world.say(
@@ -128,6 +128,7 @@ test('[SS8, BR-035] the target is told the exact key of the requester, in memory
   await world.quiet();
   const turn = usersOf(await world.history(requester)).at(-1);
   assert.equal(turn?.provenance?.sourceSessionKey, B, 'the reply-back turn runs in the requester');
+  assert.equal(turn.provenance.kind, 'inter_session', 'what a peer says is no person’s word');
 });
 
 test('[SS9] the same key and content give the first answer, other content is refused', async (t) => {

@@ -286,3 +286,29 @@ test('[BR-220] in global scope the one shared session is `main` to all, and `glo
     'the shared one and the child',
   );
 });
+
+test('[BR-220, KY4] what names the shared session names it for whoever was told: `main` to a model, `global` to the operator', async (t) => {
+  const world = await startWorld(t, { config: { session: { scope: 'global' } } });
+  const group = 'agent:b:discord:group:G';
+  await world.say(group, 'SAY: here');
+  await world.say(
+    'main',
+    `${call('sessions_send', { sessionKey: group, message: 'SAY: heard', maxTurns: 1 })}\nSAY: done`,
+  );
+  await world.tool('sessions_spawn', { task: 'SAY: child' });
+  await world.quiet();
+  const told = world.model.requests.map(({ raw }) => raw);
+  assert.ok(told.some((raw) => raw.includes('Your session is main.')));
+  assert.ok(told.some((raw) => raw.includes('[inter-session message from main')));
+  assert.ok(told.some((raw) => raw.includes('[task from main via sessions_spawn')));
+  assert.ok(told.every((raw) => !/\bglobal\b/.test(raw)));
+
+  const { sessions } = await world.client.call('sessions.list', {});
+  const shared = sessions.find(({ kind }) => kind === 'main')?.key;
+  assert.equal(shared, 'global');
+  assert.equal((await world.say(shared, 'SAY: to global'))['reply'], 'to global');
+  assert.deepEqual(await world.history(shared), await world.history('main'));
+  const { key } = await world.client.call('sessions.patch', { key: shared, label: 'all of us' });
+  assert.equal(key, shared);
+  assert.equal(keysOf(await world.tool('sessions_list', {}, shared))[0], 'main');
+});

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { textOf } from '../src/protocol/message.ts';
+import type { Store } from '../src/store/store.ts';
 import { storedRows } from './helpers/stored-rows.ts';
 import {
   call,
@@ -92,12 +93,48 @@ test('[AN4, BR-045] a child that never ends is stopped at its limit and announce
   assert.match(announces[0]?.text ?? '', /^Status: timeout\n/);
 });
 
+test('[AN4, BR-045] a child whose runtime never comes back is stopped at its limit, announced once, and its place is free', async (t) => {
+  const stuck = Promise.withResolvers<never>();
+  // a step of the runtime that ends never, whatever it is told
+  const wrapStore = (store: Store): Store => ({
+    read: (...given) => store.read(...given),
+    onSignal: (listener) => store.onSignal(listener),
+    close: () => store.close(),
+    write: (unit, fn) => (unit === 'plan-tools' ? stuck.promise : store.write(unit, fn)),
+  });
+  const subagents = { maxConcurrent: 1, maxChildrenPerAgent: 1, announce: { mode: 'template' } };
+  const world = await startWorld(t, { wrapStore, config: { agents: { defaults: { subagents } } } });
+  await world.say(A, 'SAY: hi');
+  const task = `${call('read', { path: 'x' })}\nSAY: never`;
+  const { runId } = await world.tool('sessions_spawn', { task, runTimeoutSeconds: 1 });
+  const wait = await world.client.request('agent.wait', { runId, timeoutMs: 20_000 });
+  assert.deepEqual([wait['status'], wait['outcome']], ['timeout', 'timeout']);
+  await world.quiet();
+  const next = await world.tool('sessions_spawn', { task: 'SAY: next' });
+  const ended = await world.client.request('agent.wait', { runId: next['runId'] });
+  assert.equal(ended['reply'], 'next');
+  await world.quiet();
+  const announced = (await world.store.read((tx) => tx.deliveries.ofSession(A, 100)))
+    .filter(({ idempotencyKey }) => idempotencyKey.startsWith('announce:'))
+    .map(({ text }) => text.split('\n')[0]);
+  assert.equal(announced.length, 2);
+  assert.deepEqual(new Set(announced), new Set(['Status: success', 'Status: timeout']));
+});
+
 test('[AN5, BR-113] an empty final reply gives the newest tool result as Result', async (t) => {
   const world = await startWorld(t);
-  const { announces } = await spawn(world, {
-    task: `${call('write', { path: 'a.txt', content: 'T-first' })}\n${call('read', { path: 'a.txt' })}\nEMPTY`,
-  });
-  assert.match(announces[0]?.text ?? '', /^Status: success\nResult: .*T-first/);
+  const files = ['T-first', 'T-last'].map((content) => ({ path: `${content}.txt`, content }));
+  const calls = files.flatMap(({ path, content }) => [
+    call('write', { path, content }),
+    call('read', { path }),
+  ]);
+  const { announces } = await spawn(world, { task: `${calls.join('\n')}\nEMPTY` });
+  const text = announces[0]?.text ?? '';
+  assert.match(
+    text,
+    /^Status: success\nResult: .*T-last.*\nNotes: The run ended without assistant text\./,
+  );
+  assert.doesNotMatch(text, /T-first/);
 });
 
 test('[AN6, BR-199] mode template makes no extra model call and posts the child’s last text', async (t) => {

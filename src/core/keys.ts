@@ -204,6 +204,11 @@ export function displayKey(
   return key === mainKeyOf(viewer.agentId, viewer.mainKey) ? 'main' : key;
 }
 
+/** Returns the key as a model is told it: the shared session has a name for the tools that is not its key. */
+export function toldKey(key: string, scope: SessionScopeSetting): string {
+  return scope === 'global' && key === 'global' ? 'main' : key;
+}
+
 /** Returns whether `agent` and `chat.send` may create a session under this canonical key, or why not (A4). */
 export function mayOperatorCreate(
   key: string,

@@ -210,13 +210,22 @@ test('[GW21] other methods than POST are 405 and say which is allowed', async ()
   assert.deepEqual([response.status, response.headers.get('allow')], [405, 'POST']);
 });
 
-test('[GW22, BR-072] a read token cannot invoke tools at all: 403', async () => {
+test('[GW22, BR-072] a read token can neither invoke tools nor write by any path: 403', async () => {
   const own = await startGateway({
     auth: { mode: 'token', token: TOKEN, scopes: ['operator.read'] },
     toolPolicy: { allow: ['sessions_spawn'] },
+    isCompletionsOpen: true,
+    mcp: { isOpen: () => true, answer: () => Promise.reject(new Error('was asked')) },
   });
-  const { status, json } = await post(own, { body: '{"tool":"sessions_spawn"}' });
-  assert.deepEqual([status, json.error?.type], [403, 'forbidden']);
+  for (const [path, body] of Object.entries({
+    '/tools/invoke': '{"tool":"sessions_spawn"}',
+    '/mcp': '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+    '/v1/chat/completions': '{"model":"trunkline","messages":[{"role":"user","content":"x"}]}',
+  })) {
+    const { status, json } = await post(own, { path, body });
+    assert.deepEqual([status, json.error?.type], [403, 'forbidden'], path);
+  }
+  assert.deepEqual(own.played.calls, []);
   await own.gateway.close();
 });
 

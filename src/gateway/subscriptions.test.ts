@@ -220,7 +220,7 @@ test('[GW17] the final event of a delivered reply is the delivery, and its seq g
   });
 });
 
-test('[GW16] silence words never reach a watcher while they stream', async () => {
+test('[GW16, BR-119] silence words never reach a watcher while they stream', async () => {
   const socket = await door.connect();
   const at = { runId: 'silent', sessionKey: 'agent:main:main' };
   for (const text of ['NO', 'NO_RE', 'NO_REPLY'])

@@ -134,6 +134,7 @@ async function knock({ url, keep }: CanaryWorld): Promise<void> {
   const post = { method: 'POST', headers, body: completion };
   await get('http completions', '/v1/chat/completions', post);
   await get('http completions', '/v1/models', { headers });
+  await get('http completions', '/v1/models/openclaw', { headers });
   await get('http mcp', '/mcp', { method: 'POST', headers: asOther, body });
   await get('http refusal', '/mcp', { method: 'POST', headers: asOther, body: '{' });
 }

@@ -99,16 +99,12 @@ export const HARNESSES: readonly Harness[] = [
           `env = { TRUNKLINE_GATEWAY_TOKEN = ${JSON.stringify(env.TRUNKLINE_GATEWAY_TOKEN)} }`,
           'startup_timeout_sec = 60',
           'required = true',
+          'default_tools_approval_mode = "approve"',
         ].join('\n'),
       );
       return {
         command: join(BIN, 'codex'),
-        args: [
-          'exec',
-          '--skip-git-repo-check',
-          '--dangerously-bypass-approvals-and-sandbox',
-          world.prompt,
-        ],
+        args: ['exec', '--skip-git-repo-check', world.prompt],
         env: { CODEX_HOME: home },
       };
     },
@@ -119,18 +115,17 @@ export const HARNESSES: readonly Harness[] = [
     prepare: (home, world) => {
       mkdirSync(join(home, '.gemini'));
       writeJson(join(home, '.gemini', 'settings.json'), {
-        security: { auth: { selectedType: 'gemini-api-key' }, folderTrust: { enabled: false } },
+        security: { auth: { selectedType: 'gemini-api-key' } },
         privacy: { usageStatisticsEnabled: false },
         general: { enableAutoUpdate: false },
         mcpServers: { trunkline: { ...server(world), trust: true } },
       });
       return {
         command: join(BIN, 'gemini'),
-        args: ['--yolo', '--model', 'gemini-2.5-flash', '--prompt', world.prompt],
+        args: ['--skip-trust', '--model', 'gemini-2.5-flash', '--prompt', world.prompt],
         env: {
           GEMINI_API_KEY: 'none',
           GOOGLE_GEMINI_BASE_URL: world.modelUrl,
-          GEMINI_CLI_TRUST_WORKSPACE: 'true',
         },
       };
     },
@@ -162,7 +157,6 @@ export const HARNESSES: readonly Harness[] = [
             timeout: 60_000,
           },
         },
-        permission: 'allow',
       });
       return {
         command: join(PACKAGES, `opencode-${PLATFORM}`, 'bin', 'opencode'),

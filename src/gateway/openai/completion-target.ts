@@ -52,8 +52,8 @@ function onceName(headers: Headers): string {
   return createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 32);
 }
 
-/** Returns the agent that a model names; undefined = the default one, which it leaves open. */
-function agentOf(name: string, { agents }: ConfiguredAgents): string | undefined {
+/** Returns the agent that a model names; undefined = the default one, which it leaves open. Throws `not_found`. */
+export function agentOf(name: string, { agents }: ConfiguredAgents): string | undefined {
   const folded = name.trim().toLowerCase();
   const [, agentId = folded] = /^(?:openclaw|trunkline|agent)[/:](.+)$/.exec(folded) ?? [];
   if (NAMES.includes(folded) || agentId === 'default') return undefined;

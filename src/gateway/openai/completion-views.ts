@@ -17,10 +17,10 @@ export function completionView(
   answer: Answer,
   { reply, usage }: { reply: string; usage: CompletionUsage },
 ): object {
-  const message = { role: 'assistant', content: reply };
+  const message = { role: 'assistant', content: reply, refusal: null };
   return {
     ...common(answer, 'chat.completion'),
-    choices: [{ index: 0, message, finish_reason: 'stop' }],
+    choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
     usage,
   };
 }
@@ -43,8 +43,12 @@ export function usageView(answer: Answer, usage: CompletionUsage): object {
 
 /** Returns the list of models. */
 export function modelsView(names: readonly string[]): object {
-  const data = names.map((id) => ({ id, object: 'model', created: 0, owned_by: 'trunkline' }));
-  return { object: 'list', data };
+  return { object: 'list', data: names.map(modelView) };
+}
+
+/** Returns one model. */
+export function modelView(id: string): object {
+  return { id, object: 'model', created: 0, owned_by: 'trunkline' };
 }
 
 function common({ runId, model, acceptedAt }: Answer, object: string): object {

@@ -3,12 +3,13 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { OperatorCaller } from '../../core/caller.ts';
 import { maskSecrets } from '../../core/mask-secrets.ts';
+import { ERROR_CODES, toGatewayError } from '../../protocol/errors.ts';
 import type { GatewayError } from '../../protocol/errors.ts';
 import type { HttpEnv } from '../http-env.ts';
 import { completeChat, FailedRun } from './complete-chat.ts';
 import type { Completion, CompletionDeps } from './complete-chat.ts';
-import { modelNames } from './completion-target.ts';
-import { modelsView } from './completion-views.ts';
+import { agentOf, modelNames } from './completion-target.ts';
+import { modelsView, modelView } from './completion-views.ts';
 
 /** What the HTTP door does for these paths as for its others. */
 export interface OpenAiDoor {
@@ -24,15 +25,29 @@ export interface OpenAiDoor {
 
 const CALLER: OperatorCaller = { type: 'operator', scopes: ['operator.read', 'operator.write'] };
 
-/** Adds `POST /v1/chat/completions` and `GET /v1/models`. */
+/** Clients repeat a 409 and a 500 by themselves; of a failed run that would be another one. */
+const sayNotToRepeat = (c: Context<HttpEnv>): void => c.header('x-should-retry', 'false');
+
+/** Adds `POST /v1/chat/completions`, `GET /v1/models` and `GET /v1/models/<name>`. */
 export function routeOpenAi(
   app: Hono<HttpEnv>,
   { deps, door }: { deps: CompletionDeps; door: OpenAiDoor },
 ): void {
   app.use('/v1/*', async (c, next) => (door.isOpen() ? next() : c.notFound()));
+  app.use('/v1/*', async (c, next) => {
+    await next();
+    if (c.error !== undefined && !ERROR_CODES[toGatewayError(c.error).code].retryable)
+      sayNotToRepeat(c);
+  });
   app.get('/v1/models', async (c) => {
     door.admit(c);
     return c.json(modelsView(modelNames(await deps.services.listConfiguredAgents())));
+  });
+  app.get('/v1/models/:name{.+}', async (c) => {
+    door.admit(c);
+    const name = c.req.param('name');
+    agentOf(name, await deps.services.listConfiguredAgents());
+    return c.json(modelView(name));
   });
   app.post(
     '/v1/chat/completions',
@@ -46,12 +61,13 @@ export function routeOpenAi(
         return answer(c, { completion, door });
       } catch (error) {
         if (!(error instanceof FailedRun)) throw error;
-        // clients repeat a 500 by themselves, which would be another run
-        return c.json({ error: failureView(error) }, 500, { 'x-should-retry': 'false' });
+        sayNotToRepeat(c);
+        return c.json({ error: failureView(error) }, 500);
       }
     },
   );
-  app.all('/v1/models', (c) => door.notAllowed(c, 'GET'));
+  for (const path of ['/v1/models', '/v1/models/*'])
+    app.all(path, (c) => door.notAllowed(c, 'GET'));
   app.all('/v1/chat/completions', (c) => door.notAllowed(c, 'POST'));
 }
 

@@ -61,7 +61,7 @@ async function placeOf(
 ): Promise<OperatorPlace> {
   const { clientName: name = 'client', agentId = keySettings(config).defaultAgentId } = request;
   const text = request.key ?? clientKeyOf({ agentId, name });
-  const viewer = { agentId, currentKey: undefined };
+  const viewer = { agentId, currentKey: undefined, namesShared: true };
   const found = await lookUpSession(tx, config, { text, viewer });
   if (found.type === 'malformed') throw new GatewayError('invalid_request', found.error);
   if (found.type === 'session') {

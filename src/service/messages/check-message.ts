@@ -22,7 +22,7 @@ export async function findPlace(
   const { agentIds, defaultAgentId, mainKey } = keySettings(config);
   const agentId = request.agentId ?? defaultAgentId;
   const text = request.sessionKey ?? request.sessionId;
-  const viewer = { agentId, currentKey: undefined };
+  const viewer = { agentId, currentKey: undefined, namesShared: true };
   const found: LookUp =
     text === undefined
       ? await lookUpMain(tx, config, agentId)

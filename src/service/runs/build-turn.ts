@@ -2,18 +2,10 @@
 import type { AgentTool, Turn } from '../../agent/runtime.ts';
 import { buildSystemPrompt } from '../../agent/system-prompt.ts';
 import { type AgentSettings, findAgent, workspaceOf } from '../../core/agents.ts';
-import { channelOf, isSubagentKey } from '../../core/keys.ts';
+import { isSubagentKey, toldKey } from '../../core/keys.ts';
 import { type ModelRef, modelOfSession } from '../../core/models.ts';
-import { type ContextMessage, type OwnPrompt, toModelContext } from '../../core/model-context.ts';
-import {
-  attachmentsContext,
-  exchangeAnnouncePrompt,
-  exchangeTurnContext,
-  primaryContext,
-  relayContext,
-  spawnAnnouncePrompt,
-  taskContext,
-} from '../../core/prompts.ts';
+import { type ContextMessage, toModelContext } from '../../core/model-context.ts';
+import { attachmentsContext } from '../../core/prompts.ts';
 import { offeredTools, toolClosedBy } from '../../core/tool-policy.ts';
 import { parseStoredMessage, parseStoredObject } from '../../core/stored-message.ts';
 import { GatewayError } from '../../protocol/errors.ts';
@@ -29,8 +21,8 @@ import type { ClaimedRun } from './claim-run.ts';
 import type { RunContext } from '../context.ts';
 import { filesOf } from '../attachments/attach-files.ts';
 import { relDirOf } from '../attachments/attachment-folder.ts';
+import { ownPromptOf, type TellKey } from './own-prompt.ts';
 import { toolQuery } from '../sessions/closed-tool.ts';
-import { lastWorkOf } from '../spawn/last-work.ts';
 import { type OnUnreadable, unreadableReporter } from '../unreadable-rows.ts';
 
 export interface BuiltTurn {
@@ -53,9 +45,10 @@ export async function buildTurn(context: RunContext, claimed: ClaimedRun): Promi
     );
   }
   const onUnreadable = unreadableReporter(context);
+  const tell: TellKey = (key) => toldKey(key, config.session.scope);
   const options = optionsOf(run, onUnreadable);
   const { messages, attached } = await context.store.read(async (tx) => ({
-    messages: await contextMessages(tx, { run, onUnreadable }),
+    messages: await contextMessages(tx, { run, onUnreadable, tell }),
     attached: await attachedTo(tx, { run, session }),
   }));
   const model = modelOfSession(config, agent, options.model ?? session.model);
@@ -73,7 +66,8 @@ export async function buildTurn(context: RunContext, claimed: ClaimedRun): Promi
       attempt: claimed.attempt,
       systemPrompt: systemPromptOf({
         agent,
-        session,
+        sessionKey: session.key,
+        toldAs: tell(session.key),
         extras: [attached, options.extraSystemPrompt],
       }),
       messages,
@@ -105,18 +99,20 @@ function offeredTo(
 
 function systemPromptOf({
   agent,
-  session,
+  sessionKey,
+  toldAs,
   extras,
 }: {
   agent: AgentSettings;
-  session: SessionRow;
+  sessionKey: string;
+  toldAs: string;
   extras: readonly (string | undefined)[];
 }): string {
   const prompt = buildSystemPrompt({
     agentId: agent.id,
     ...(agent.name === undefined ? {} : { agentName: agent.name }),
-    sessionKey: session.key,
-    isSubagent: isSubagentKey(session.key),
+    sessionKey: toldAs,
+    isSubagent: isSubagentKey(sessionKey),
   });
   return [prompt, ...extras.filter((extra) => extra !== undefined)].join('\n\n');
 }
@@ -134,14 +130,22 @@ async function attachedTo(
 
 async function contextMessages(
   tx: ReadTx,
-  { run, onUnreadable }: { run: RunRow; onUnreadable: OnUnreadable },
+  { run, onUnreadable, tell }: { run: RunRow; onUnreadable: OnUnreadable; tell: TellKey },
 ): Promise<Message[]> {
   const sessionId = must(run.sessionId, `run ${run.runId} is not claimed`);
   const entries = await tx.entries.context(sessionId);
   return toModelContext(
-    entries.flatMap((entry) => toContextMessage(entry, onUnreadable)),
-    await ownPromptOf(tx, run),
+    entries
+      .flatMap((entry) => toContextMessage(entry, onUnreadable))
+      .map((entry) => ({ ...entry, message: withToldSource(entry.message, tell) })),
+    await ownPromptOf(tx, { run, tell }),
   );
+}
+
+function withToldSource(message: Message, tell: TellKey): Message {
+  if (message.role !== 'user' || message.provenance === undefined) return message;
+  const sourceSessionKey = tell(message.provenance.sourceSessionKey);
+  return { ...message, provenance: { ...message.provenance, sourceSessionKey } };
 }
 
 /** The model goes on without a message that cannot be read; open calls get a result elsewhere (BR-162). */
@@ -167,97 +171,6 @@ function toContextMessage(entry: EntryRow, onUnreadable: OnUnreadable): ContextM
 function otherText({ summary, content }: Record<string, unknown>): string | undefined {
   if (typeof summary === 'string') return `[summary of the earlier conversation]\n${summary}`;
   return typeof content === 'string' ? content : undefined;
-}
-
-async function ownPromptOf(tx: ReadTx, run: RunRow): Promise<OwnPrompt> {
-  const { runId } = run;
-  switch (run.purpose) {
-    case 'message':
-      return primaryPrompt(tx, run);
-    case 'task':
-    case 'spawn_announce':
-    case 'spawn_relay':
-      return spawnPrompt(tx, run);
-    case 'exchange_turn':
-    case 'exchange_announce':
-      return exchangePrompt(tx, run);
-    default:
-      return { runId };
-  }
-}
-
-async function primaryPrompt(tx: ReadTx, run: RunRow): Promise<OwnPrompt> {
-  const input = await tx.inputs.get(run.runId);
-  if (input?.kind !== 'inter_session' || input.sourceKey === null) return { runId: run.runId };
-  const prefix = primaryContext({
-    requesterKey: input.sourceKey,
-    requesterChannel: await channelNameOf(tx, input.sourceKey),
-    targetKey: run.sessionKey,
-    targetChannel: await channelNameOf(tx, run.sessionKey),
-  });
-  return { runId: run.runId, prefix };
-}
-
-async function spawnPrompt(tx: ReadTx, run: RunRow): Promise<OwnPrompt> {
-  const spawn = must(await tx.spawns.get(run.spawnKey ?? ''), `run ${run.runId} has no spawn`);
-  const { requesterKey, label } = spawn;
-  if (run.purpose === 'task')
-    return { runId: run.runId, prefix: taskContext({ requesterKey, label }) };
-  if (run.purpose === 'spawn_relay') {
-    const channel = run.deliver ? channelOfRoute(run) : undefined;
-    const { childKey } = spawn;
-    return { runId: run.runId, prefix: relayContext({ childKey, label, channel }) };
-  }
-  const task = must(await tx.runs.get(spawn.runId), `child ${spawn.childKey} has no run`);
-  const replace = spawnAnnouncePrompt({
-    requesterKey,
-    // a sub-agent has no chat, it has that of its root in its row
-    channel: isSubagentKey(requesterKey) ? undefined : await channelNameOf(tx, requesterKey),
-    task: spawn.task,
-    reply: (await lastWorkOf(tx, { spawn, task })).reply ?? '',
-  });
-  return { runId: run.runId, replace };
-}
-
-function channelOfRoute({ routeJson }: RunRow): string {
-  const channel = routeJson === null ? undefined : parseStoredObject(routeJson)?.['channel'];
-  return typeof channel === 'string' ? channel : 'chat';
-}
-
-async function exchangePrompt(tx: ReadTx, run: RunRow): Promise<OwnPrompt> {
-  const exchange = must(
-    await tx.exchanges.get(run.exchangeId ?? ''),
-    `run ${run.runId} has no exchange`,
-  );
-  const { requesterKey, targetKey, maxTurns } = exchange;
-  if (run.purpose === 'exchange_turn') {
-    const role = run.sessionKey === requesterKey ? 'requester' : 'target';
-    const prefix = exchangeTurnContext({
-      role,
-      requesterKey,
-      requesterChannel: await channelNameOf(tx, requesterKey),
-      targetKey,
-      targetChannel: await channelNameOf(tx, targetKey),
-      turn: exchange.turns + 1,
-      maxTurns,
-    });
-    return { runId: run.runId, prefix };
-  }
-  const replace = exchangeAnnouncePrompt({
-    requesterKey,
-    channel: (await channelNameOf(tx, targetKey)) ?? 'chat',
-    requestText: exchange.requestText,
-    firstReply: exchange.firstReply ?? '',
-    latestReply: exchange.latestReply,
-  });
-  return { runId: run.runId, replace };
-}
-
-async function channelNameOf(tx: ReadTx, key: string): Promise<string | undefined> {
-  const session = await tx.sessions.get(key);
-  if (session === undefined) return undefined;
-  const channel = channelOf(session);
-  return channel === 'unknown' ? undefined : channel;
 }
 
 function optionsOf(run: RunRow, onUnreadable: OnUnreadable): RunOptions {

@@ -35,6 +35,8 @@ export interface LookUpViewer {
   currentKey: string | undefined;
   /** true: the operator, who finds deleted sessions; to all others they are not there */
   findsDeleted?: boolean;
+  /** true: the operator, whose answers name the shared session by its key */
+  namesShared?: boolean;
 }
 
 /**
@@ -50,7 +52,13 @@ export async function lookUpSession(
   const { mainKey, scope } = keySettings(config);
   if (given.toLowerCase() === 'current' && viewer.currentKey !== undefined)
     return lookUpKey(tx, config, { key: viewer.currentKey, name: given, viewer });
-  const canonical = canonicalKey(given, { mainKey, scope, agentId: viewer.agentId });
+  const isShared =
+    viewer.namesShared === true && scope === 'global' && given.toLowerCase() === 'global';
+  const canonical = canonicalKey(isShared ? mainKey : given, {
+    mainKey,
+    scope,
+    agentId: viewer.agentId,
+  });
   const otherwise = notFound(given, canonical);
   const byKey = canonical.ok
     ? await lookUpKey(tx, config, { ...canonical, name: given, viewer })

@@ -38,6 +38,7 @@ export async function lookUpForOperator(
     agentId: keySettings(config).defaultAgentId,
     currentKey: undefined,
     findsDeleted: true,
+    namesShared: true,
   };
   const found = await lookUpSession(tx, config, { text, viewer });
   if (found.type === 'session') return found;
