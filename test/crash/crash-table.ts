@@ -401,6 +401,15 @@ export const CRASH_STEPS: readonly CrashStep[] = [
     repairedBy: 'the caller asks again: the same values give the same row',
   },
   {
+    unit: 'inject-note',
+    nth: 1,
+    scenario: 'inject',
+    step: "the operator's words enter a transcript as the agent's",
+    before: 'nothing',
+    after: 'the note in the transcript once, and its line in the audit log, unanswered',
+    repairedBy: CALLER,
+  },
+  {
     unit: 'claim-run',
     nth: 2,
     scenario: 'collect',

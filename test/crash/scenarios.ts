@@ -11,6 +11,7 @@ export type ScenarioName =
   | 'wait'
   | 'stop'
   | 'patch'
+  | 'inject'
   | 'collect'
   | 'steer'
   | 'interrupt'
@@ -145,6 +146,12 @@ export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
   patch: {
     ask: (client) =>
       client.request('sessions.patch', { key: 'main', label: 'patched' }).then(() => ({})),
+  },
+  inject: {
+    ask: (client) => {
+      const note = { sessionKey: 'main', message: 'put in', idempotencyKey: KEY };
+      return client.request('chat.inject', note).then(() => ({}));
+    },
   },
   collect: {
     ask: inMode({ queueMode: 'collect' }, ['SLEEP: 1000\nSAY: zero', 'SAY: one', 'SAY: two']),
