@@ -79,7 +79,7 @@ const METHOD_NOTES: Record<MethodName, string> = {
   'audit.list': 'What was changed by hand.',
   'chat.abort': 'Stops a run of a session, or all of its runs.',
   'chat.inject':
-    "Puts a text into a transcript as the agent's words, without a run and without a delivery. While the session is at work it waits (`pending`) for the next turn.",
+    "Puts a text into a transcript as the agent's words, without a run and without a delivery. While the session is at work it waits (`pending`) for the end of its turn.",
   'models.list':
     'The models that the configuration names. Nothing of the access to their providers.',
   'system-presence':

@@ -268,17 +268,37 @@ test('[GW36] chat.inject puts words into a transcript as the agent’s, without 
   assert.deepEqual(roles.slice(-3), ['user', 'assistant', 'user']);
 });
 
-test('[GW36] while a session is at work a note waits for its next turn, and stands before its message', async (t) => {
+test('[GW36] while a session is at work a note waits for the end of its turn', async (t) => {
+  const world = await startWorld(t);
+  const { messages, onMessage, until } = collectMessages();
+  world.client.on(({ event, payload }) => {
+    if (event === 'session.message') onMessage(payload as never);
+  });
+  const runId = await keepBusy(world, A);
+  await ask(world, 'sessions.messages.subscribe', { key: A });
+  const { state } = await ask(world, 'chat.inject', { sessionKey: A, message: 'a note' });
+  assert.equal(state, 'pending');
+  assert.deepEqual(await pendingOf(world, A), ['a note']);
+  await ask(world, 'sessions.abort', { runId });
+  // what the turn had said so far comes first
+  await until(2);
+  assert.equal(textOf(messages[1]!.message), 'a note');
+  assert.deepEqual((await texts(world, A)).slice(-1), ['assistant: a note']);
+  assert.deepEqual(await pendingOf(world, A), []);
+});
+
+test('[GW36] a note stands before the message that waits behind the turn, and is no answer to it', async (t) => {
   const world = await startWorld(t);
   await world.say(A, 'SAY: first');
-  await keepBusy(world, A);
+  const going = await keepBusy(world, A);
   const injected = await ask(world, 'chat.inject', { sessionKey: A, message: 'a note' });
   assert.equal(injected['state'], 'pending');
   assert.deepEqual(await pendingOf(world, A), ['a note']);
-  await ask(world, 'sessions.abort', { key: A });
-  await world.quiet();
-  const second = { sessionKey: A, message: 'SAY: second', timeoutSeconds: 20 };
-  assert.equal((await world.tool('sessions_send', second, B))['reply'], 'second');
+  const second = { sessionKey: A, message: 'SAY: second', timeoutSeconds: 0 };
+  const { runId } = await world.tool('sessions_send', second, B);
+  await ask(world, 'sessions.abort', { runId: going });
+  const done = await ask(world, 'agent.wait', { runId, timeoutMs: 20_000 });
+  assert.equal(done['reply'], 'second');
   assert.deepEqual((await texts(world, A)).slice(-3), [
     'assistant: a note',
     'user: SAY: second',

@@ -103,7 +103,7 @@ export interface SessionResolved {
 export interface NoteInjected {
   messageId: string;
   sessionKey: string;
-  /** `pending`: the session is at work; it stands before the message of the next turn */
+  /** `pending`: the session is at work; it waits for the end of the turn */
   state: 'appended' | 'pending';
 }
 

@@ -29,7 +29,7 @@ export interface InjectNote {
 
 /**
  * Appends the note, or returns its first acceptance under this key. While the session is at work the
- * note waits for its next turn, as all notes do. Rejects what is not there, or closed.
+ * note waits for the end of its turn. Rejects what is not there, or closed.
  */
 export async function injectNote(
   context: ServiceContext,
