@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { EventFrame, HelloOk } from '../protocol/frames.ts';
 import { createPresence } from './presence.ts';
 import type { PresentClient } from './presence.ts';
-import { connectParams, eventsOf, isEvent, startGateway } from './test-gateway.suite.ts';
+import { eventsOf, isEvent, startGateway } from './test-gateway.suite.ts';
 
 type Json = Record<string, unknown>;
 
@@ -164,20 +164,4 @@ test('[GW38] without operator.read nobody is told who is connected', async (t) =
   const refused = await blind.request('system-presence');
   assert.equal(refused.ok, false);
   assert.deepEqual(eventsOf(blind, 'presence'), []);
-});
-
-test('[GW38] many that come together are told together', async (t) => {
-  const door = await startGateway({ limits: { presenceIntervalMs: 60_000 } });
-  t.after(() => door.gateway.close());
-  const watching = await door.connect(ui('watching'));
-  await Promise.all(Array.from({ length: 20 }, () => door.connect(ui('crowd'))));
-  const all = isNews((entries) => entries.filter(({ host }) => host === 'crowd').length === 20);
-  const news = isEvent('presence');
-  await watching.next(news);
-  await Promise.all(Array.from({ length: 20 }, () => door.connect(ui('late'))));
-  await watching.request('health');
-  assert.equal(watching.frames.filter(news).length, 1);
-  const hello = helloOf(await (await door.open()).connect(connectParams()));
-  assert.equal(hello.snapshot.presence.length, 43);
-  assert.ok(watching.frames.filter(all).length <= 1);
 });

@@ -14,16 +14,18 @@ export function createToldPresence({
   intervalMs,
   ...options
 }: Omit<PresenceOptions, 'onChange'> & {
-  connections: ReadonlySet<Connection>;
+  connections: ReadonlySet<Pick<Connection, 'lacksPresence' | 'tellPresence'>>;
   intervalMs: number;
 }): Presence & { close(): void } {
+  const { clock } = options;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
   let lastAt = -Infinity;
 
   function tellSoon(): void {
     if (isClosed || timer !== undefined) return;
-    const rest = lastAt + intervalMs - performance.now();
+    // a clock that is set back holds nothing up
+    const rest = Math.min(lastAt + intervalMs - clock.now(), intervalMs);
     timer = setTimeout(tell, Math.max(GATHER_MS, rest));
   }
 
@@ -32,7 +34,7 @@ export function createToldPresence({
     const version = presence.version();
     const waiting = [...connections].filter((connection) => connection.lacksPresence(version));
     if (waiting.length === 0) return;
-    lastAt = performance.now();
+    lastAt = clock.now();
     const payloadJson = JSON.stringify({ presence: presence.entries() });
     for (const connection of waiting) connection.tellPresence(payloadJson, version);
   }

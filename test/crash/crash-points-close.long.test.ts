@@ -9,6 +9,7 @@ const SCENARIOS: ReadonlySet<ScenarioName> = new Set<ScenarioName>([
   'stop',
   'patch',
   'inject',
+  'leftNote',
   'reset',
   'delete',
   'prune',

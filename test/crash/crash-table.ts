@@ -410,6 +410,15 @@ export const CRASH_STEPS: readonly CrashStep[] = [
     repairedBy: CALLER,
   },
   {
+    unit: 'close-run',
+    nth: 1,
+    scenario: 'leftNote',
+    step: 'a turn ends behind which a note of the operator waits',
+    before: 'a running run, the note pending',
+    after: 'an ended run, the note in the transcript behind its reply',
+    repairedBy: RESUME,
+  },
+  {
     unit: 'claim-run',
     nth: 2,
     scenario: 'collect',

@@ -12,6 +12,7 @@ export type ScenarioName =
   | 'stop'
   | 'patch'
   | 'inject'
+  | 'leftNote'
   | 'collect'
   | 'steer'
   | 'interrupt'
@@ -152,6 +153,16 @@ export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
       const note = { sessionKey: 'main', message: 'put in', idempotencyKey: KEY };
       return client.request('chat.inject', note).then(() => ({}));
     },
+  },
+  leftNote: {
+    ask: async (client) => {
+      const sent = await chatSend('SLEEP: 1000\nSAY: slept')(client);
+      await untilItRuns(client, sent);
+      const note = { sessionKey: 'main', message: 'put in', idempotencyKey: `${KEY}-note` };
+      await client.request('chat.inject', note);
+      return sent;
+    },
+    outcome: { status: 'ok', reply: 'slept' },
   },
   collect: {
     ask: inMode({ queueMode: 'collect' }, ['SLEEP: 1000\nSAY: zero', 'SAY: one', 'SAY: two']),

@@ -11,13 +11,15 @@ import { previewSessions } from './preview-sessions.ts';
 
 const MAIN = 'agent:main:main';
 const GROUP = 'agent:main:discord:group:g1';
+const OTHER = 'agent:main:discord:group:g2';
 const MIB = 1_048_576;
 
 test('[GW33] long messages of one session leave the others their part, and what a preview reads is bounded', async (t) => {
   const world = createSessionWorld(t);
-  await world.add({ key: MAIN }, { key: GROUP });
+  await world.add({ key: MAIN }, { key: GROUP }, { key: OTHER });
   const long = Array.from({ length: 12 }, () => userText('x'.repeat(MIB)));
   await world.append(MAIN, long);
+  await world.append(OTHER, long);
   await world.append(
     GROUP,
     Array.from({ length: 30 }, (_, at) => assistantText(`${at}`)),
@@ -25,10 +27,10 @@ test('[GW33] long messages of one session leave the others their part, and what 
   const { store, tails } = watchReads(world.context.store);
   const { previews } = await previewSessions(
     { ...world.context, store },
-    { keys: [MAIN, GROUP], limit: 20 },
+    { keys: [MAIN, OTHER, GROUP], limit: 20 },
   );
-  const [main, group] = previews;
-  assert.ok((main?.items.length ?? 0) >= 1);
+  const [main, other, group] = previews;
+  for (const each of [main, other]) assert.ok((each?.items.length ?? 0) >= 1);
   assert.equal(group?.items.length, 20);
   assert.equal(group.items.at(-1)?.text, '29');
   const read = tails.reduce((sum, bytes) => sum + bytes, 0);
