@@ -12,7 +12,7 @@ test('[GW31] docs/protocol.md says what each method takes and answers', () => {
   const page = protocolPage();
   for (const method of METHOD_NAMES) {
     const [, section = ''] = page.split(`\n### ${method}\n`);
-    assert.match(section.split('\n### ')[0] ?? '', /parameter[^]*Answer: `\S/, method);
+    assert.match(section.split('\n### ')[0] ?? '', /parameter[^]*Answer: `[^`\s]/, method);
   }
   for (const [, name = ''] of page.matchAll(/^Answer: `(\w+)`$/gm))
     assert.ok(new RegExp(`^(interface|type) ${name}\\b`, 'm').test(page), name);

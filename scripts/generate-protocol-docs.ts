@@ -23,7 +23,7 @@ you. The methods are the same over every transport, and so are their scopes.
 |---|---|
 | request | \`{"type": "req", "id", "method", "params"?}\` |
 | response | \`{"type": "res", "id", "ok": true, "payload"}\` or \`{"type": "res", "id", "ok": false, "error"}\`; in any order, one per request, two for \`agent\` |
-| event | \`{"type": "event", "event", "payload", "seq"}\`; \`seq\` counts the events of a connection from 1, without gaps |
+| event | \`{"type": "event", "event", "payload", "seq", "stateVersion"?}\`; \`seq\` counts the events of a connection from 1, without gaps |
 | error | \`{"code", "message", "details"?, "retryable"?, "retryAfterMs"?}\` |
 
 The gateway speaks first: the event \`connect.challenge\`. The first frame of the client is the request \`connect\`; its answer
@@ -41,6 +41,16 @@ const METHOD_NOTES: Record<MethodName, string> = {
   'sessions.reset': 'Gives a session a new, empty transcript.',
   'sessions.delete': 'Hides a session and its transcripts from every tool.',
   'sessions.windows': 'Every transcript that a key has had.',
+  'sessions.get':
+    'The messages of a session page by page, newest page first, tool results included; `nextCursor` leads to older ones.',
+  'sessions.preview':
+    'The newest messages of several sessions in few words: 12 of each in 240 characters, at most 50 in 2,000. A session that is not there is `missing`.',
+  'sessions.resolve':
+    'The canonical key of what a key, a sessionId or a label names. One that is not there, or not the only one, is an error that says which there are.',
+  'sessions.send':
+    'The same as `chat.send`, with `key` for `sessionKey`; the two share their keys.',
+  'sessions.abort':
+    'The same as `chat.abort`, with `key` for `sessionKey`; a run can be named alone.',
   'sessions.create': 'Makes the session of a client without a runtime here, or finds it.',
   'sessions.subscribe':
     'This connection is told `sessions.changed`, as each is from its beginning.',
@@ -68,6 +78,12 @@ const METHOD_NOTES: Record<MethodName, string> = {
   'deliveries.drop': 'Gives a part up.',
   'audit.list': 'What was changed by hand.',
   'chat.abort': 'Stops a run of a session, or all of its runs.',
+  'chat.inject':
+    "Puts a text into a transcript as the agent's words, without a run and without a delivery. While the session is at work it waits (`pending`) for the end of its turn.",
+  'models.list':
+    'The models that the configuration names. Nothing of the access to their providers.',
+  'system-presence':
+    'Who is connected to this gateway, and who was within the last five minutes; at most 200, the gateway itself first. A client of the mode `cli` is left out.',
   'agents.list': 'The configured agents.',
   'tools.catalog': 'The session tools that a session is offered, as a model sees them.',
   'policy.explain':
@@ -89,6 +105,8 @@ const EVENT_NOTES: Record<EventName, string> = {
   chat: 'the text of runs, for everybody else',
   'sessions.changed': 'a session has another state, setting or transcript',
   'session.message': 'a message of a session that this connection follows',
+  presence:
+    'somebody has connected or gone: the whole list, at most once in two seconds, and not to who has just been told by `connect`',
   tick: 'each `policy.tickIntervalMs`; a connection without any is dead',
   shutdown: 'the gateway goes away; connect again',
   'device.pair.requested': 'a device asks to be let in (`operator.pairing`)',
@@ -219,7 +237,7 @@ function answerTypes(): Map<string, string> {
   const text = readFileSync(`${SOURCE}answers/method-answers.ts`, 'utf8');
   const [, body = ''] = /export interface MethodAnswers \{\n([^]*?)\n\}/.exec(text) ?? [];
   return new Map(
-    [...body.matchAll(/^ {2}'?([\w.]+)'?: ([^]*?);$/gm)].map(([, name = '', type = '']) => [
+    [...body.matchAll(/^ {2}'?([\w.-]+)'?: ([^]*?);$/gm)].map(([, name = '', type = '']) => [
       name,
       type.replace(/^Done<(.*)>$/, '{ ok: true } & $1'),
     ]),
@@ -234,6 +252,7 @@ function typeSection(): string {
       .map((name) => `answers/${name}`),
     'frames.ts',
     'events.ts',
+    'presence.ts',
     'message.ts',
     'tools/session-tools.ts',
     'tools/session-tool-answers.ts',

@@ -8,6 +8,9 @@ export const READ_METHODS: readonly MethodName[] = [
   'sessions.list',
   'sessions.search',
   'sessions.windows',
+  'sessions.get',
+  'sessions.preview',
+  'sessions.resolve',
   'sessions.subscribe',
   'sessions.unsubscribe',
   'sessions.messages.subscribe',
@@ -22,6 +25,8 @@ export const READ_METHODS: readonly MethodName[] = [
   'usage',
   'deliveries.list',
   'audit.list',
+  'models.list',
+  'system-presence',
   'agents.list',
   'tools.catalog',
   'policy.explain',
@@ -31,7 +36,13 @@ export const READ_METHODS: readonly MethodName[] = [
 /** Methods that find again what they have made. */
 const FINDING_METHODS: readonly string[] = ['sessions.create'];
 /** Methods whose key names the job: the same call again is the same job. */
-const KEYED_METHODS: readonly string[] = ['chat.send', 'agent', 'send'];
+const KEYED_METHODS: readonly string[] = [
+  'chat.send',
+  'sessions.send',
+  'chat.inject',
+  'agent',
+  'send',
+];
 const KEYED_TOOLS: readonly unknown[] = ['sessions_send', 'sessions_spawn', 'sessions_stop'];
 const READ_TOOLS: readonly unknown[] = [
   'sessions_list',

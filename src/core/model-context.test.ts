@@ -36,6 +36,18 @@ const result = (toolCallId: string): ToolResultMessage => ({
   isError: false,
   timestamp: 3,
 });
+
+test('[GW36] a conversation that the agent’s own words begin is opened by a user’s line, which providers ask for', () => {
+  const note = assistant([{ type: 'text', text: 'noted' }]);
+  const shown = toModelContext(entriesOf([note, user('hi')]), { runId: 'r' });
+  assert.deepEqual(
+    shown.map(({ role }) => role),
+    ['user', 'assistant', 'user'],
+  );
+  assert.match(textOf(shown[0]!), /begins with what you said/);
+  assert.equal(toModelContext(entriesOf([user('hi'), note]), { runId: 'r' }).length, 2);
+});
+
 const entriesOf = (messages: Message[], runId: string | null = null) =>
   messages.map((message) => ({ message, runId }));
 const provenance = {

@@ -9,7 +9,7 @@ import {
   type ToolResultMessage,
   type UserMessage,
 } from '../protocol/message.ts';
-import { routedMarker } from './prompts.ts';
+import { EARLIER_MARKER, routedMarker } from './prompts.ts';
 
 export interface ContextMessage {
   message: Message;
@@ -39,7 +39,12 @@ export function toModelContext(entries: readonly ContextMessage[], own: OwnPromp
     if (message.role === 'assistant') messages.push(message);
     else messages.push(index === lastOwn ? withOwnPrompt(message, own) : withMarker(message));
   }
-  return messages;
+  return messages[0]?.role === 'assistant' ? [openingOf(messages[0]), ...messages] : messages;
+}
+
+/** Providers refuse a conversation that the assistant opens, as it does with a note of the operator. */
+function openingOf({ timestamp }: AssistantMessage): UserMessage {
+  return { role: 'user', content: [{ type: 'text', text: EARLIER_MARKER }], timestamp };
 }
 
 /** What comes in after the run has begun to answer was steered into it and is not its own message. */

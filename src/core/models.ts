@@ -119,7 +119,7 @@ export function formatModel(model: ModelRef): string {
 }
 
 /** Returns every alias, folded, with what it stands for. */
-function modelAliases(config: Config): Map<string, string> {
+export function modelAliases(config: Config): Map<string, string> {
   const aliases = new Map<string, string>();
   for (const [key, value] of Object.entries(config.agents.defaults.models)) {
     if (typeof value === 'string') aliases.set(key.trim().toLowerCase(), value.trim());
@@ -151,7 +151,8 @@ function providerId(config: Config, name: string): string | undefined {
   return ids.find((id) => id === name) ?? ids.find((id) => id.toLowerCase() === name.toLowerCase());
 }
 
-function modelSettings(config: Config, model: ModelRef): ModelSettings | undefined {
+/** Returns what is configured of a model, or undefined for one that its provider does not list. */
+export function modelSettings(config: Config, model: ModelRef): ModelSettings | undefined {
   const providers = new Map(Object.entries(config.models.providers));
   return providers.get(model.provider)?.models.find((entry) => entry.id === model.id);
 }

@@ -11,6 +11,9 @@ import type { Provenance } from '../protocol/message.ts';
 export const EXCHANGE_ANNOUNCE_TEXT = 'Agent-to-agent announce step.';
 export const SPAWN_ANNOUNCE_TEXT = 'Sub-agent announce step.';
 
+/** What stands in front of a conversation that begins with the agent's own words. */
+export const EARLIER_MARKER = '[the conversation begins with what you said]';
+
 /** Files that a prompt names one by one. */
 const MAX_LISTED_FILES = 50;
 

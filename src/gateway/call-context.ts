@@ -1,3 +1,4 @@
+import type { OperatorCaller } from '../core/caller.ts';
 import type { OperatorScope } from '../protocol/scopes.ts';
 import type { ClientFeeds } from './message-feeds.ts';
 
@@ -16,4 +17,9 @@ export interface CallContext {
   tellSessions(isWanted: boolean): void;
   /** the sessions whose messages this connection follows */
   feeds: Pick<ClientFeeds, 'open' | 'stop'>;
+}
+
+/** Returns who a request acts as. */
+export function toCaller({ scopes, deviceId }: CallContext): OperatorCaller {
+  return { type: 'operator', scopes, ...(deviceId === undefined ? {} : { deviceId }) };
 }

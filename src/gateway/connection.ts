@@ -10,6 +10,7 @@ import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { EventName, PlainPayloads } from '../protocol/events.ts';
 import type { RequestFrame } from '../protocol/frames.ts';
 import type { OperatorScope } from '../protocol/scopes.ts';
+import type { StateVersion } from '../protocol/presence.ts';
 import { toWireError } from '../protocol/wire-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -21,12 +22,14 @@ import type { ClientSession, HandshakeDeps } from './handshake.ts';
 import type { GatewayLimits } from './limits.ts';
 import type { ClientFeeds, MessageFeeds } from './message-feeds.ts';
 import { parseFrame } from './parse-frame.ts';
+import type { Presence } from './presence.ts';
 import { createRunViews } from './run-views.ts';
 import type { Watcher } from './subscriptions.ts';
 
 export interface ConnectionDeps extends HandshakeDeps {
   dispatch: Dispatch;
   feeds: MessageFeeds;
+  presence: Presence;
   limits: GatewayLimits;
   logger: Logger;
   clock: Clock;
@@ -59,6 +62,10 @@ export class Connection {
   #held: ReceivedFrame[] | undefined;
   #watcher: Watcher | undefined;
   readonly #feeds: ClientFeeds;
+  /** takes it off the list of who is connected */
+  #leave: () => void = () => {};
+  /** of that list, what it was told last */
+  #presenceVersion = 0;
   #receivedBytes = 0;
   #seq = 0;
   #inFlight = 0;
@@ -70,7 +77,7 @@ export class Connection {
     this.#peer = peer;
     this.#feeds = deps.feeds.connect({
       send: (payload) =>
-        new Promise((resolve) => this.#sendEventJson('session.message', payload, resolve)),
+        new Promise((onSent) => this.#sendEventJson('session.message', payload, { onSent })),
     });
     // every waiting request listens
     setMaxListeners(0, this.#gone.signal);
@@ -114,6 +121,16 @@ export class Connection {
   /** Sends an event that is no run's; nothing before the client is connected. */
   tell<Name extends keyof PlainPayloads>(event: Name, payload: PlainPayloads[Name]): void {
     if (this.#session !== undefined) this.#sendEvent(event, payload);
+  }
+
+  /** Whether it may know of this state of who is connected, and does not yet. */
+  lacksPresence(version: number): boolean {
+    return this.hasScope('operator.read') && this.#presenceVersion < version;
+  }
+
+  tellPresence(payloadJson: string, version: number): void {
+    this.#presenceVersion = version;
+    this.#sendEventJson('presence', payloadJson, { stateVersion: toStateVersion(version) });
   }
 
   hasScope(scope: OperatorScope): boolean {
@@ -195,9 +212,19 @@ export class Connection {
     const { limits, clock, version, startedAt, isReady } = this.#deps;
     clearTimeout(this.#handshakeTimer);
     this.#session = session;
-    const about = { connId: this.#id, version, startedAt, limits };
+    const about = { connId: this.#id, version, startedAt, limits, presence: this.#join(session) };
     this.#respond(id, toHello(session, { ...about, isReady: isReady(), now: clock.now() }));
     if (session.scopes.includes('operator.read')) this.#watch(session);
+  }
+
+  /** Without `operator.read` it is told of nobody. */
+  #join({ client, scopes, deviceId }: ClientSession): Parameters<typeof toHello>[1]['presence'] {
+    const { presence } = this.#deps;
+    const { address } = this.#peer;
+    this.#leave = presence.join({ connId: this.#id, client, address, scopes, deviceId });
+    this.#presenceVersion = presence.version();
+    const entries = this.hasScope('operator.read') ? presence.entries() : [];
+    return { entries, stateVersion: toStateVersion(this.#presenceVersion) };
   }
 
   #watch({ protocol, caps }: ClientSession): void {
@@ -249,9 +276,15 @@ export class Connection {
     this.#sendEventJson(event, JSON.stringify(payload));
   }
 
-  #sendEventJson(event: EventName, payloadJson: string, onSent?: () => void): void {
+  #sendEventJson(
+    event: EventName,
+    payloadJson: string,
+    { onSent, stateVersion }: { onSent?: () => void; stateVersion?: StateVersion } = {},
+  ): void {
     this.#seq += 1;
-    const frame = `{"type":"event","event":"${event}","payload":${payloadJson},"seq":${this.#seq}}`;
+    const state =
+      stateVersion === undefined ? '' : `,"stateVersion":${JSON.stringify(stateVersion)}`;
+    const frame = `{"type":"event","event":"${event}","payload":${payloadJson},"seq":${this.#seq}${state}}`;
     this.#send(frame, onSent);
   }
 
@@ -276,8 +309,14 @@ export class Connection {
     clearTimeout(this.#handshakeTimer);
     this.#feeds.close();
     this.#gone.abort();
+    this.#leave();
     this.#deps.onGone(this, this.#watcher);
   }
+}
+
+/** Health is asked for, and not counted. */
+function toStateVersion(presence: number): StateVersion {
+  return { presence, health: 0 };
 }
 
 /** A device token outlives the secret. */

@@ -20,6 +20,7 @@ import type { GatewayLimits } from './limits.ts';
 import type { RequestHeaders } from './origin-policy.ts';
 import { createMessageFeeds } from './message-feeds.ts';
 import { createSubscriptions } from './subscriptions.ts';
+import { createToldPresence } from './tell-presence.ts';
 import { createUpgrade } from './upgrade.ts';
 
 export interface GatewayOptions extends GatewaySettings {
@@ -74,6 +75,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { maxFeeds } = limits;
   const feeds = createMessageFeeds({ services, events, logger, maxFeeds });
   const connections = new Set<Connection>();
+  const intervalMs = limits.presenceIntervalMs;
+  const presence = createToldPresence({ clock, version, host, connections, intervalMs });
   let port = options.port;
   let ticker: NodeJS.Timeout | undefined;
 
@@ -84,8 +87,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   const shared = { ...given, ...serving, secret, limiter, limits };
   const connectionDeps: ConnectionDeps = {
     ...shared,
-    dispatch: createDispatch({ ...shared, reloadConfig: options.reloadConfig }),
+    dispatch: createDispatch({ ...shared, presence, reloadConfig: options.reloadConfig }),
     feeds,
+    presence,
     startedAt: clock.now(),
     onWatcher: (watcher) => subscriptions.add(watcher),
     onGone: (connection, watcher) => {
@@ -132,6 +136,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       end();
       clearInterval(ticker);
       subscriptions.close();
+      presence.close();
       feeds.close();
       stopDevices();
       for (const connection of connections) connection.terminate();

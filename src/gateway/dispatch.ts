@@ -1,18 +1,20 @@
 /** One table: method → use case. Every request passes here: known name, scope, drain, parameters, call. */
-import type { OperatorCaller } from '../core/caller.ts';
-import type { MethodAnswers, ReloadReport } from '../protocol/answers/method-answers.ts';
-import type { AgentFinal } from '../protocol/answers/run-answers.ts';
+import type { ReloadReport } from '../protocol/answers/method-answers.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import type { RequestFrame } from '../protocol/frames.ts';
 import { METHODS, parseMethodName, parseMethodParams } from '../protocol/methods.ts';
-import type { MethodName, MethodParams } from '../protocol/methods.ts';
+import type { MethodName } from '../protocol/methods.ts';
 import type { OperatorScope } from '../protocol/scopes.ts';
 import type { Services } from '../service/services.ts';
 import type { Clock } from '../util/clock.ts';
-import { acceptAgent, acceptChat } from './accept-message.ts';
+import { acceptAgent } from './accept-message.ts';
+import { toCaller } from './call-context.ts';
 import type { CallContext } from './call-context.ts';
+import type { Handlers } from './handlers.ts';
 import { invokeAs } from './invoke-tool.ts';
 import type { InvokeTool, ListTools } from './invoke-tool.ts';
+import type { Presence } from './presence.ts';
+import { chatHandlers, sessionHandlers, subscriptionHandlers } from './session-handlers.ts';
 
 /** Loads the configuration anew; resolves with what was applied, or rejects `config` and changes nothing. */
 export type ReloadConfig = () => Promise<ReloadReport>;
@@ -24,6 +26,7 @@ export interface DispatchDeps {
   services: Services;
   invokeTool: InvokeTool;
   listTools: ListTools;
+  presence: Pick<Presence, 'entries'>;
   /** of the gateway, as `status` tells it */
   version: string;
   clock: Clock;
@@ -33,16 +36,7 @@ export interface DispatchDeps {
   reloadConfig: ReloadConfig;
 }
 
-type SubscriptionMethod = Extract<MethodName, `sessions.${string}subscribe`>;
 type DeviceMethod = Extract<MethodName, `device.${string}`>;
-type Handlers = {
-  [Name in MethodName]: (
-    params: MethodParams[Name],
-    context: CallContext,
-  ) => Promise<LastAnswers[Name]>;
-};
-/** `agent` has sent its first answer before; none when the connection went before the run ended. */
-type LastAnswers = Omit<MethodAnswers, 'agent'> & { agent: AgentFinal | undefined };
 
 /** Returns the dispatcher of one gateway; it holds no state of its own. */
 export function createDispatch(deps: DispatchDeps): Dispatch {
@@ -65,6 +59,7 @@ function createHandlers({
   services,
   invokeTool,
   listTools,
+  presence,
   version,
   clock,
   isServing,
@@ -93,9 +88,9 @@ function createHandlers({
       ...(await services.deleteSession(toCaller(context), deletion)),
     }),
     'sessions.windows': (query) => services.listWindows(query),
+    ...sessionHandlers(services),
     ...subscriptionHandlers(services),
-    'chat.send': (params, context) => acceptChat(services, { params, caller: toCaller(context) }),
-    'chat.history': (query) => services.readChatHistory(query),
+    ...chatHandlers(services),
     agent: (params, context) =>
       acceptAgent(services, { params, context, caller: toCaller(context) }),
     'agent.wait': ({ runId, timeoutMs }, { signal }) =>
@@ -120,12 +115,9 @@ function createHandlers({
       ...(await services.dropDelivery(toCaller(context), deliveryId)),
     }),
     'audit.list': (query) => services.listAudit(query),
-    'chat.abort': async ({ sessionKey, runId }, context) => {
-      const stop = { sessionKey, runId, queued: true, method: 'chat.abort' } as const;
-      const { runIds } = await services.stopRuns(toCaller(context), stop);
-      return { ok: true, aborted: runIds.length > 0, runIds };
-    },
     'policy.explain': (query) => services.explainPolicy(query),
+    'models.list': async () => ({ models: await services.listConfiguredModels() }),
+    'system-presence': async () => presence.entries(),
     'agents.list': () => services.listConfiguredAgents(),
     'tools.invoke': async (params, { signal }) => ({
       ok: true,
@@ -137,29 +129,6 @@ function createHandlers({
     },
     'config.reload': () => reloadConfig(),
     ...deviceHandlers(services),
-  };
-}
-
-function subscriptionHandlers(services: Services): Pick<Handlers, SubscriptionMethod> {
-  return {
-    'sessions.subscribe': async (_none, { tellSessions }) => {
-      tellSessions(true);
-      return { subscribed: true };
-    },
-    'sessions.unsubscribe': async (_none, { tellSessions }) => {
-      tellSessions(false);
-      return { subscribed: false };
-    },
-    'sessions.messages.subscribe': async ({ key, afterSeq }, { feeds }) => {
-      const start = await services.startFeed({ key, ...(afterSeq !== undefined && { afterSeq }) });
-      feeds.open(start, { key });
-      const { sessionId, seq } = start.at;
-      return { subscribed: true, key: start.sessionKey, sessionId, seq };
-    },
-    'sessions.messages.unsubscribe': async ({ key }, { feeds }) => {
-      feeds.stop(key);
-      return { subscribed: false, key };
-    },
   };
 }
 
@@ -184,10 +153,6 @@ function deviceHandlers(services: Services): Pick<Handlers, DeviceMethod> {
       ...(await services.rotateDeviceToken(toCaller(context), deviceId)),
     }),
   };
-}
-
-function toCaller({ scopes, deviceId }: CallContext): OperatorCaller {
-  return { type: 'operator', scopes, ...(deviceId === undefined ? {} : { deviceId }) };
 }
 
 /** Throws `forbidden` when the method needs a scope that is not there. */

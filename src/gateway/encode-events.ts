@@ -115,10 +115,18 @@ export function encodeChatEnd(
   }
 }
 
-/** Returns the `chat` event of a text that the outbox hands over. */
-export function encodeChatDelivery(event: EventOf<'chat_delivery'>, now: number): ChatBody {
-  const { deliveryId, text } = event;
-  return { ...idsOf(event), state: 'final', message: toChatMessage(text, now), deliveryId };
+/** Returns the `chat` event of a text that no run streams: one that the outbox hands over, or a note of the operator. */
+export function encodeChatText(
+  event: EventOf<'chat_delivery' | 'chat_note'>,
+  now: number,
+): ChatBody {
+  const delivery = event.type === 'chat_delivery' ? { deliveryId: event.deliveryId } : {};
+  return {
+    ...idsOf(event),
+    state: 'final',
+    message: toChatMessage(event.text, now),
+    ...delivery,
+  };
 }
 
 function idsOf({ runId, sessionKey }: { runId: string; sessionKey: string }) {

@@ -2,6 +2,7 @@ import { GatewayError } from '../protocol/errors.ts';
 import { EVENT_NAMES } from '../protocol/events.ts';
 import type { ConnectParams, HelloOk, RequestFrame } from '../protocol/frames.ts';
 import { METHOD_NAMES, parseConnectParams } from '../protocol/methods.ts';
+import type { PresenceEntry, StateVersion } from '../protocol/presence.ts';
 import { PROTOCOL_MAX, PROTOCOL_MIN, negotiateProtocol } from '../protocol/versions.ts';
 import type { ProtocolVersion } from '../protocol/versions.ts';
 import { briefly } from '../util/briefly.ts';
@@ -25,7 +26,7 @@ export const CLOSE = {
 export interface ClientSession extends Admitted {
   protocol: ProtocolVersion;
   caps: ReadonlySet<string>;
-  clientId: string;
+  client: ConnectParams['client'];
 }
 export interface HandshakeDeps extends AdmitDeps {
   limiter: AuthLimiter;
@@ -58,8 +59,9 @@ export async function judgeConnect(
     deps.limiter.check(peer);
     if (params.device !== undefined) onDevice(params.device.id.toLowerCase());
     const admitted = await admitClient(params, asked);
+    const { client } = params;
     const caps = new Set(params.caps);
-    return { ok: true, session: { ...admitted, protocol, caps, clientId: params.client.id } };
+    return { ok: true, session: { ...admitted, protocol, caps, client } };
   } catch (error) {
     if (isWrongCredential(error)) deps.limiter.fail(peer);
     return { ok: false, error, closeCode: CLOSE.refused };
@@ -83,18 +85,19 @@ export function toHello(
     now: number;
     startedAt: number;
     limits: GatewayLimits;
+    presence: { entries: PresenceEntry[]; stateVersion: StateVersion };
   },
 ): HelloOk {
-  const { limits, now } = about;
+  const { limits, now, presence } = about;
   return {
     type: 'hello-ok',
     protocol: session.protocol,
     server: { version: about.version, connId: about.connId },
     features: { methods: [...METHOD_NAMES], events: [...EVENT_NAMES] },
     snapshot: {
-      presence: [],
+      presence: presence.entries,
       health: { ok: about.isReady, ts: now },
-      stateVersion: { presence: 0, health: 0 },
+      stateVersion: presence.stateVersion,
       uptimeMs: now - about.startedAt,
     },
     auth: {

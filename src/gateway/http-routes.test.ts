@@ -89,7 +89,7 @@ test('[WT13] a tool call over HTTP is told when whoever made it has gone', async
   await own.gateway.close();
 });
 
-test('[GW33] requests that are not answered yet are bounded, and one that is gone counts no more', async () => {
+test('[GW39] requests that are not answered yet are bounded, and one that is gone counts no more', async () => {
   const called = Promise.withResolvers<void>();
   let isHeld = true;
   const own = await startGateway({

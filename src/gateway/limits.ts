@@ -22,6 +22,8 @@ export interface GatewayLimits {
   maxFeeds: number;
   handshakeTimeoutMs: number;
   tickIntervalMs: number;
+  /** between two tellings of who is connected */
+  presenceIntervalMs: number;
 }
 
 export const DEFAULT_LIMITS: GatewayLimits = {
@@ -36,6 +38,7 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   maxFeeds: 100,
   handshakeTimeoutMs: 15_000,
   tickIntervalMs: 15_000,
+  presenceIntervalMs: 2000,
 };
 
 /** Wrong credentials of one address (`gateway.auth.rateLimit`). */

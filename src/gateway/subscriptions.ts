@@ -7,9 +7,9 @@ import type { Clock } from '../util/clock.ts';
 import {
   encodeAgentDelta,
   encodeAgentText,
-  encodeChatDelivery,
   encodeChatDelta,
   encodeChatEnd,
+  encodeChatText,
   encodeEnd,
   encodeStart,
   encodeTool,
@@ -59,11 +59,10 @@ export function createSubscriptions(events: RunEvents, clock: Clock): Subscripti
         return tellAgent(encodeTool(event, now), withCap(watchers, CLIENT_CAPS.toolEvents));
       case 'ended':
         pacer.end(event.runId);
-        tellEnd(event, now);
-        texts.delete(event.runId);
-        return;
+        return tellEnd(event, now);
       case 'chat_delivery':
-        return tellChat(encodeChatDelivery(event, now), watchers);
+      case 'chat_note':
+        return tellChat(encodeChatText(event, now), watchers);
       case 'session_changed':
         return tellChanged({ sessionKey: event.sessionKey, ts: now }, watchers);
       default: // devices: device-events.ts tells others than those who watch runs
@@ -94,6 +93,7 @@ export function createSubscriptions(events: RunEvents, clock: Clock): Subscripti
   function tellEnd(event: EventOf<'ended'>, now: number): void {
     const { runId } = event;
     const rest = textOf(texts, runId).finish(event.reply);
+    texts.delete(runId);
     for (const watcher of watchers) {
       if (!wantsAgentText(watcher, runId)) continue;
       const { hasAgentText } = watcher.views.of(runId);

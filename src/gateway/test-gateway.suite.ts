@@ -45,6 +45,23 @@ export class PlayedServices {
         sessionId: 's1',
         ...noMessages,
       }),
+    readSession: async (query) =>
+      this.#note('sessions.get', query, {
+        sessionKey: query.sessionKey,
+        sessionId: 's1',
+        ...noMessages,
+      }),
+    previewSessions: async (query) =>
+      this.#note('sessions.preview', query, { ts: 1, previews: [] }),
+    resolveSession: async (query) =>
+      this.#note('sessions.resolve', query, { key: 'agent:main:main', agentId: 'main' }),
+    injectNote: async (_caller, note) =>
+      this.#note('chat.inject', note, {
+        messageId: 'n1',
+        sessionKey: note.sessionKey,
+        state: 'appended',
+      }),
+    listConfiguredModels: async () => this.#note('models.list', {}, []),
     openClientSession: async (request) =>
       this.#note('sessions.create', request, { key: 'k', sessionId: 's', created: true }),
     patchSession: async (_caller, patch) =>

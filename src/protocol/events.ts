@@ -1,5 +1,6 @@
 /** What the gateway sends unasked (SPEC B10.5). Events are live only; nobody may rely on one that a row does not also say. */
 import type { Message } from './message.ts';
+import type { PresenceEntry } from './presence.ts';
 import type { RunOutcome } from './words.ts';
 
 export const EVENT_NAMES = [
@@ -8,6 +9,7 @@ export const EVENT_NAMES = [
   'chat',
   'sessions.changed',
   'session.message',
+  'presence',
   'tick',
   'shutdown',
   'device.pair.requested',
@@ -25,6 +27,8 @@ export interface MessagePosition {
 /** Payloads of the events that are about the connection or a session, not about a run. `ts` is epoch ms. */
 export interface PlainPayloads {
   'connect.challenge': { nonce: string; ts: number };
+  /** who is connected; the frame has its `stateVersion` */
+  presence: { presence: PresenceEntry[] };
   tick: { ts: number };
   shutdown: { reason: string };
   'sessions.changed': { sessionKey: string; ts: number };

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import type { EventName } from './events.ts';
+import type { PresenceEntry, StateVersion } from './presence.ts';
 import type { ProtocolVersion } from './versions.ts';
 
 export const requestFrame = z.strictObject({
@@ -33,6 +34,8 @@ export interface EventFrame {
   payload?: unknown;
   /** counts the events of one connection, from 1, without gaps */
   seq: number;
+  /** of `presence` */
+  stateVersion?: StateVersion;
 }
 export type ServerFrame = ResponseFrame | EventFrame;
 
@@ -67,6 +70,9 @@ export const connectParams = z.strictObject({
     mode: z.enum(CLIENT_MODES),
     displayName: text.exactOptional(),
     instanceId: text.exactOptional(),
+    // taken and without effect
+    buildId: text.exactOptional(),
+    timeZone: text.exactOptional(),
     deviceFamily: text.exactOptional(),
     modelIdentifier: text.exactOptional(),
   }),
@@ -101,9 +107,9 @@ export interface HelloOk {
   server: { version: string; connId: string };
   features: { methods: string[]; events: string[] };
   snapshot: {
-    presence: never[];
+    presence: PresenceEntry[];
     health: { ok: boolean; ts: number };
-    stateVersion: { presence: number; health: number };
+    stateVersion: StateVersion;
     uptimeMs: number;
   };
   auth: { role: 'operator'; scopes: string[]; deviceToken?: string };

@@ -22,6 +22,8 @@ const count = z.int().min(1).exactOptional();
 const idempotencyKey = name;
 /** characters */
 const EXTRA_PROMPT_MAX = 100_000;
+const NOTE_LABEL_MAX = 100;
+const PREVIEW_KEYS_MAX = 64;
 const durationMs = z.number().min(0);
 
 export const healthParams = z.strictObject({ probe: flag });
@@ -83,6 +85,53 @@ export const sessionsWindowsParams = z.strictObject({
   cursor: atMost(CURSOR_MAX).exactOptional(),
 });
 
+export const sessionsGetParams = z
+  .strictObject({
+    key: key.exactOptional(),
+    sessionKey: key.exactOptional(),
+    limit: count,
+    maxChars: count,
+    cursor: atMost(CURSOR_MAX).exactOptional(),
+  })
+  .refine((given) => (given.key === undefined) !== (given.sessionKey === undefined), {
+    path: ['key'],
+    message: 'give exactly one of key and sessionKey',
+  });
+export const sessionsPreviewParams = z.strictObject({
+  keys: z.array(key).max(PREVIEW_KEYS_MAX, `must have at most ${PREVIEW_KEYS_MAX} keys`),
+  limit: count,
+  maxChars: z.int().min(20).exactOptional(),
+});
+export const sessionsResolveParams = z
+  .strictObject({
+    key: key.exactOptional(),
+    sessionId: key.exactOptional(),
+    label: name.exactOptional(),
+    agentId: name.exactOptional(),
+    spawnedBy: key.exactOptional(),
+    // taken and without effect (A4)
+    includeGlobal: flag,
+    includeUnknown: flag,
+  })
+  .refine(
+    (given) =>
+      [given.key, given.sessionId, given.label].filter((one) => one !== undefined).length === 1,
+    { path: ['key'], message: 'give exactly one of key, sessionId and label' },
+  );
+export const sessionsSendParams = z.strictObject({
+  key,
+  message: words,
+  thinking: z.enum(THINKING_LEVELS).exactOptional(),
+  timeoutMs: durationMs.exactOptional(),
+  idempotencyKey,
+});
+export const sessionsAbortParams = z
+  .strictObject({ key: key.exactOptional(), runId: filled.max(256).exactOptional() })
+  .refine((given) => given.key !== undefined || given.runId !== undefined, {
+    path: ['key'],
+    message: 'give key, runId or both',
+  });
+
 export const messagesSubscribeParams = z.strictObject({
   key,
   afterSeq: z
@@ -101,6 +150,13 @@ export const chatSendParams = z.strictObject({
   deliver: flag,
   timeoutMs: durationMs.exactOptional(),
   idempotencyKey,
+});
+
+export const chatInjectParams = z.strictObject({
+  sessionKey: key,
+  message: words,
+  label: atMost(NOTE_LABEL_MAX).exactOptional(),
+  idempotencyKey: idempotencyKey.exactOptional(),
 });
 
 export const chatHistoryParams = z.strictObject({
@@ -234,6 +290,11 @@ export const auditListParams = z.strictObject({
   cursor: atMost(CURSOR_MAX).exactOptional(),
 });
 
+/** `view` is taken and without effect: there are configured models, and no others. */
+export const modelsListParams = z.strictObject({
+  view: z.enum(['default', 'configured', 'provider-config', 'all']).exactOptional(),
+});
+
 export const chatAbortParams = z.strictObject({ sessionKey: key, runId: runId.exactOptional() });
 
 export const toolsInvokeParams = z.strictObject({
@@ -281,6 +342,7 @@ export const REFUSED_PARAMS: Record<string, Record<string, string>> = {
     spawnDepth: 'written once, at the spawn; it cannot be patched',
   },
   'chat.send': { attachments: LATER },
+  'sessions.send': { attachments: LATER },
   agent: {
     lane: LATER,
     replyTo: 'not supported yet; use to',

@@ -10,9 +10,11 @@ import { sweepAttachments } from './attachments/sweep-attachments.ts';
 import { createActiveRuns } from './runs/active-runs.ts';
 import { acceptInbound } from './messages/accept-inbound.ts';
 import { acceptMessage } from './messages/accept-message.ts';
+import { injectNote } from './messages/inject-note.ts';
 import { advanceExchange } from './exchange/advance-exchange.ts';
 import { getExchange, listExchanges } from './exchange/read-exchanges.ts';
 import { announceSpawn } from './spawn/announce-spawn.ts';
+import { listModels } from '../core/list-models.ts';
 import type { RunContext, RunServices } from './context.ts';
 import { createChannelCalls } from './delivery/channel-calls.ts';
 import { sendDirect } from './delivery/send-direct.ts';
@@ -31,12 +33,10 @@ import { readInbox, takeInboxNews } from './inbox/read-inbox.ts';
 import { createJobRunner } from './job-runner.ts';
 import { listAgents } from './sessions/list-agents.ts';
 import { listSessions } from './sessions/list-sessions.ts';
-import {
-  listAllSessions,
-  listConfiguredAgents,
-  readChatHistory,
-  readStatus,
-} from './sessions/operator-views.ts';
+import { listAllSessions, listConfiguredAgents, readStatus } from './sessions/operator-views.ts';
+import { readChatHistory, readSession } from './sessions/operator-history.ts';
+import { previewSessions } from './sessions/preview-sessions.ts';
+import { resolveSession } from './sessions/resolve-session.ts';
 import { explainPolicy } from './policy/explain-policy.ts';
 import { readFeed, startFeed } from './sessions/follow-messages.ts';
 import { patchSession } from './sessions/patch-session.ts';
@@ -182,6 +182,10 @@ function toServices(host: RunServices): Services {
     listAllSessions: (query) => listAllSessions(host, query),
     searchAllSessions: (query) => searchAllSessions(host, query),
     readChatHistory: (query) => readChatHistory(host, query),
+    readSession: (query) => readSession(host, query),
+    previewSessions: (query) => previewSessions(host, query),
+    resolveSession: (query) => resolveSession(host, query),
+    injectNote: (caller, note) => injectNote(host, caller, note),
     startFeed: (query) => startFeed(host, query),
     readFeed: (start) => readFeed(host, start),
     resetSession: (caller, reset) => resetSession(host, caller, reset),
@@ -191,6 +195,7 @@ function toServices(host: RunServices): Services {
     patchSession: (caller, patch) => patchSession(host, caller, patch),
     explainPolicy: (query) => explainPolicy(host, query),
     listConfiguredAgents: () => listConfiguredAgents(host),
+    listConfiguredModels: () => Promise.resolve(listModels(host.config())),
     admitDevice: (request) => admitDevice(host, request),
     listPairings: () => listPairings(host),
     approvePairing: (caller, approval) => approvePairing(host, caller, approval),

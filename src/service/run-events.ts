@@ -41,6 +41,8 @@ export type RunEvent =
     })
   /** a webchat part whose row is committed: the offer of the outbox (A7) */
   | (OfRun & { type: 'chat_delivery'; deliveryId: string; text: string })
+  /** the operator put it into the session as the agent's words; no run said it */
+  | (OfRun & { type: 'chat_note'; text: string })
   | { type: 'session_changed'; sessionKey: string }
   /** to a transcript of this session; without a key: to those of any, look at the rows */
   | { type: 'messages_appended'; sessionKey?: string }

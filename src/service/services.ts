@@ -11,10 +11,14 @@ import type {
   AgentsConfigured,
   ChatHistory,
   ClientSessionOpened,
+  NoteInjected,
   OperatorSessionsPage,
   SessionDeleted,
+  SessionMessages,
   SessionPatched,
+  SessionPreviews,
   SessionReset,
+  SessionResolved,
   WindowsPage,
 } from '../protocol/answers/session-answers.ts';
 import type { MessagePosition } from '../protocol/events.ts';
@@ -53,6 +57,10 @@ import type { ExchangeView, ExchangesPage } from '../protocol/answers/exchange-a
 import type { AuditQuery } from './list-audit.ts';
 import type { AuditPage } from '../protocol/answers/audit-answers.ts';
 import type { OpenClientSession } from './inbox/open-client-session.ts';
+import type { ModelView } from '../protocol/answers/model-answers.ts';
+import type { InjectNote } from './messages/inject-note.ts';
+import type { PreviewSessions } from './sessions/preview-sessions.ts';
+import type { ResolveSession } from './sessions/resolve-session.ts';
 import type { AcceptMessage, Accepted } from './messages/accepted-message.ts';
 import type { RunsQuery, StopByOperator, WaitForRuns } from './runs/run-answers.ts';
 import type {
@@ -94,6 +102,12 @@ export interface OperatorListQuery {
   spawnedBy?: string;
   state?: string;
   archived?: boolean;
+}
+
+export interface HistoryQuery {
+  sessionKey: string;
+  limit?: number;
+  maxChars?: number;
 }
 
 export interface Services {
@@ -152,11 +166,15 @@ export interface Services {
   listAllSessions(query: OperatorListQuery): Promise<OperatorSessionsPage>;
   /** Messages of every session that is not deleted. A query that cannot be looked for rejects `invalid_request`. */
   searchAllSessions(query: SessionsSearchArgs): Promise<SessionsSearchPage>;
-  readChatHistory(query: {
-    sessionKey: string;
-    limit?: number;
-    maxChars?: number;
-  }): Promise<ChatHistory>;
+  readChatHistory(query: HistoryQuery): Promise<ChatHistory>;
+  /** The same page by page, to the beginning of the transcript. */
+  readSession(query: HistoryQuery & { cursor?: string }): Promise<SessionMessages>;
+  /** The newest messages of several sessions, in few words. */
+  previewSessions(query: PreviewSessions): Promise<SessionPreviews>;
+  /** The one session that is meant; rejects what is not there, or not the only one. */
+  resolveSession(query: ResolveSession): Promise<SessionResolved>;
+  /** Puts words into a session as the agent's, once per key. No run, no delivery. */
+  injectNote(caller: OperatorCaller, note: InjectNote): Promise<NoteInjected>;
   /** The place from which a reader follows the messages of a session; rejects one that is not there. */
   startFeed(query: { key: string; afterSeq?: number | MessagePosition }): Promise<FeedStart>;
   /** What follows that place, a bounded part at a time; whoever reads goes on from its `at`. */
@@ -176,6 +194,8 @@ export interface Services {
   /** Whether a session may do something, and by which rule. Changes nothing. */
   explainPolicy(query: ExplainPolicy): Promise<PolicyExplanation>;
   listConfiguredAgents(): Promise<AgentsConfigured>;
+  /** The models that the configuration names, without anything of their providers' access. */
+  listConfiguredModels(): Promise<ModelView[]>;
   /** Decides whether a device that has proved its key is let in. */
   admitDevice(request: AdmitDevice): Promise<DeviceAdmission>;
   listPairings(): Promise<PairingView[]>;

@@ -11,7 +11,10 @@ export type InputKind =
   | 'task'
   /** a prompt the gateway made itself: announce turns */
   | 'prompt'
-  /** a message of `sessions_send` that joins the next turn and starts none (`mode: note`) */
+  /**
+   * a message of `sessions_send` that joins the next turn and starts none (`mode: note`); without a
+   * source, words that the operator put in as the agent's (`chat.inject`)
+   */
   | 'note'
   /** a child's announced result, which joins the next turn too */
   | 'announce'

@@ -20,6 +20,8 @@ import { openEveryDoor } from './open-every-door.ts';
 const SHOWS: Record<string, string> = {
   'method sessions.list': 'message task',
   'method sessions.search': 'message result',
+  'method sessions.get': 'message result',
+  'method sessions.preview': 'message',
   'method chat.history': 'message result task',
   // what others say to a client is its own message
   'tool sessions_inbox': 'message',

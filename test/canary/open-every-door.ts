@@ -77,6 +77,12 @@ async function askAsOperator({ ask }: CanaryWorld, runId: string): Promise<void>
   await ask('sessions.search', { query: 'key' });
   await ask('sessions.search', { query: 'token' });
   await ask('chat.history', { sessionKey: ONE });
+  await ask('sessions.get', { key: ONE });
+  await ask('sessions.preview', { keys: [ONE, OTHER], limit: 50 });
+  await ask('sessions.resolve', { key: ONE, spawnedBy: CANARIES.message }, 'socket refusal');
+  await ask('sessions.resolve', { key: ONE });
+  await ask('models.list');
+  await ask('system-presence');
   await ask('sessions.windows', { key: ONE });
   await ask('sessions.patch', { key: ONE, displayName: 'one' });
   await ask('agents.list');
@@ -85,6 +91,12 @@ async function askAsOperator({ ask }: CanaryWorld, runId: string): Promise<void>
   await ask('runs.wait', { runIds: [runId], timeoutMs: 1 });
   await ask('runs.stop', { sessionKey: ONE });
   await ask('chat.abort', { sessionKey: ONE });
+  await ask('sessions.abort', { key: ONE });
+  const note = { sessionKey: 'agent:a:failing', message: `noted ${CANARIES.message}` };
+  await ask('chat.inject', { ...note, label: CANARIES.message });
+  const last = { message: `SAY: last ${CANARIES.message}`, idempotencyKey: randomUUID() };
+  const { runId: sentRun } = await ask('sessions.send', { key: 'agent:a:failing', ...last });
+  await ask('agent.wait', { runId: sentRun, timeoutMs: 60_000 });
   const { exchanges } = (await ask('exchanges.list', { sessionKey: ONE })) as { exchanges: Json[] };
   await ask('exchanges.get', { exchangeId: exchanges[0]?.['exchangeId'] });
   await ask('usage', { by: 'session' });

@@ -1,4 +1,4 @@
-/** Waits, stops, settings, and what resets, closes and purges a session. */
+/** Waits, stops, settings, notes of the operator, and what resets, closes and purges a session. */
 import { after, before, describe, it } from 'node:test';
 import { type CrashRun, prepareCrashRun } from './crash-run.ts';
 import { killsOf } from './crash-table.ts';
@@ -8,6 +8,8 @@ const SCENARIOS: ReadonlySet<ScenarioName> = new Set<ScenarioName>([
   'wait',
   'stop',
   'patch',
+  'inject',
+  'leftNote',
   'reset',
   'delete',
   'prune',

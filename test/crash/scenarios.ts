@@ -11,6 +11,8 @@ export type ScenarioName =
   | 'wait'
   | 'stop'
   | 'patch'
+  | 'inject'
+  | 'leftNote'
   | 'collect'
   | 'steer'
   | 'interrupt'
@@ -145,6 +147,22 @@ export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
   patch: {
     ask: (client) =>
       client.request('sessions.patch', { key: 'main', label: 'patched' }).then(() => ({})),
+  },
+  inject: {
+    ask: (client) => {
+      const note = { sessionKey: 'main', message: 'put in', idempotencyKey: KEY };
+      return client.request('chat.inject', note).then(() => ({}));
+    },
+  },
+  leftNote: {
+    ask: async (client) => {
+      const sent = await chatSend('SLEEP: 1000\nSAY: slept')(client);
+      await untilItRuns(client, sent);
+      const note = { sessionKey: 'main', message: 'put in', idempotencyKey: `${KEY}-note` };
+      await client.request('chat.inject', note);
+      return sent;
+    },
+    outcome: { status: 'ok', reply: 'slept' },
   },
   collect: {
     ask: inMode({ queueMode: 'collect' }, ['SLEEP: 1000\nSAY: zero', 'SAY: one', 'SAY: two']),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createScriptedRuntime } from '../../src/agent/scripted/create-scripted-runtime.ts';
 import { createWebchat } from '../../src/channels/webchat/create-webchat.ts';
+import { createPresence, type Presence } from '../../src/gateway/presence.ts';
 import { createDispatch, type Dispatch } from '../../src/gateway/dispatch.ts';
 import { defaultConfig } from '../../src/protocol/options/config.ts';
 import { OPERATOR_SCOPES } from '../../src/protocol/scopes.ts';
@@ -25,6 +26,7 @@ export interface FuzzWorld {
   services: Services;
   invokeTool: ReturnType<typeof createToolInvoker>;
   dispatch: Dispatch;
+  presence: Presence;
   watch: StoreWatch;
   /** what was logged as a fault since the last look */
   takeFaults(): string[];
@@ -75,10 +77,17 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
   const host = createServices(context);
   const { services } = host;
   const invokeTool = createToolInvoker({ services, store, config: () => config, logger });
+  const presence = createPresence({
+    clock: systemClock,
+    version: 'fuzz',
+    host: '127.0.0.1',
+    onChange: () => {},
+  });
   const dispatch = createDispatch({
     services,
     invokeTool,
     listTools: createToolCatalog({ store, config: () => config }),
+    presence,
     version: 'fuzz',
     clock: systemClock,
     isServing: async () => true,
@@ -115,6 +124,7 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
     services,
     invokeTool,
     dispatch,
+    presence,
     watch,
     call,
     takeFaults: () => faults.splice(0),

@@ -11,18 +11,25 @@ import type {
   RunWaitAnswer,
   RunsPage,
   RunsStopped,
+  SessionAborted,
 } from './run-answers.ts';
 import type {
   AgentsConfigured,
   ChatHistory,
   ClientSessionOpened,
   MessagesSubscribed,
+  NoteInjected,
   OperatorSessionsPage,
   SessionDeleted,
+  SessionMessages,
   SessionPatched,
+  SessionPreviews,
   SessionReset,
+  SessionResolved,
   WindowsPage,
 } from './session-answers.ts';
+import type { PresenceEntry } from '../presence.ts';
+import type { ModelView } from './model-answers.ts';
 import type { PolicyExplained } from './policy-answers.ts';
 import type { UsageAnswer } from './usage-answers.ts';
 
@@ -55,6 +62,11 @@ export interface MethodAnswers {
   'sessions.reset': Done<SessionReset>;
   'sessions.delete': Done<SessionDeleted>;
   'sessions.windows': WindowsPage;
+  'sessions.get': SessionMessages;
+  'sessions.preview': SessionPreviews;
+  'sessions.resolve': Done<SessionResolved>;
+  'sessions.send': ChatSent;
+  'sessions.abort': Done<SessionAborted>;
   'sessions.create': Done<ClientSessionOpened>;
   'sessions.subscribe': { subscribed: boolean };
   'sessions.unsubscribe': { subscribed: boolean };
@@ -77,7 +89,10 @@ export interface MethodAnswers {
   'deliveries.drop': Done<DeskAnswer>;
   'audit.list': AuditPage;
   'chat.abort': Done<{ aborted: boolean; runIds: string[] }>;
+  'chat.inject': Done<NoteInjected>;
   'agents.list': AgentsConfigured;
+  'models.list': { models: ModelView[] };
+  'system-presence': PresenceEntry[];
   'tools.invoke': Done<{ result: unknown }>;
   'tools.catalog': { sessionKey: string; tools: OfferedTool[] };
   'policy.explain': PolicyExplained;

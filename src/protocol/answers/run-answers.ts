@@ -77,3 +77,11 @@ export interface RunsStopped {
   stopped: string[];
   runIds: string[];
 }
+
+/** `sessions.abort` */
+export interface SessionAborted {
+  status: 'aborted' | 'no-active-run';
+  /** the first of them, as older clients look for one */
+  abortedRunId: string | null;
+  runIds: string[];
+}

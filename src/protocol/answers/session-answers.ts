@@ -70,6 +70,43 @@ export interface ChatHistory extends Omit<SessionsHistoryPage, 'messages' | 'nex
   thinkingLevel?: string;
 }
 
+/** A page of one transcript, newest first page by page; `nextCursor` leads to older messages. */
+export interface SessionMessages extends ChatHistory {
+  nextCursor?: string;
+}
+
+/** One message in few words. */
+export interface PreviewItem {
+  role: 'user' | 'assistant' | 'tool';
+  text: string;
+}
+export interface SessionPreview {
+  /** as it was asked for */
+  key: string;
+  status: 'ok' | 'empty' | 'missing';
+  /** the newest messages, oldest first */
+  items: PreviewItem[];
+}
+export interface SessionPreviews {
+  ts: number;
+  /** in the order of the keys */
+  previews: SessionPreview[];
+}
+
+/** `sessions.resolve` */
+export interface SessionResolved {
+  key: string;
+  agentId: string;
+}
+
+/** `chat.inject` */
+export interface NoteInjected {
+  messageId: string;
+  sessionKey: string;
+  /** `pending`: the session is at work; it waits for the end of the turn */
+  state: 'appended' | 'pending';
+}
+
 export interface AgentsConfigured {
   defaultId: string;
   mainKey: string;

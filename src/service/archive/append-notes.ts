@@ -1,6 +1,6 @@
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
-import { appendInput } from '../runs/append-input.ts';
+import { appendNoteText } from '../runs/append-input.ts';
 import type { ServiceContext } from '../context.ts';
 
 /** Most notes that one unit appends: a session may have any number of them. */
@@ -18,7 +18,7 @@ export async function appendNotes(
   const notes = await tx.inputs.pendingNotes(key, PAGE);
   for (const input of notes) {
     const place = { sessionKey: key, sessionId, runId: null, hops: 0 };
-    await appendInput(tx, context, { input, run: place });
+    await appendNoteText(tx, context, { input, run: place });
   }
   return notes.length === PAGE;
 }

@@ -8,7 +8,7 @@ import type { RunRow } from '../../store/run-repository.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import type { RunContext } from '../context.ts';
-import { appendInput } from '../runs/append-input.ts';
+import { appendNoteText } from '../runs/append-input.ts';
 import { tellLost } from '../runs/end-lost-run.ts';
 import { tellClosed } from '../runs/tell-closed.ts';
 import { waitingBehind } from './held-run.ts';
@@ -90,7 +90,7 @@ async function appendNotes(
     if (notes.length > 0 && chars > MAX_NOTE_CHARS) break;
     const { key: sessionKey, sessionId } = session;
     const run = open ?? { runId: null, sessionKey, sessionId, hops: 1 };
-    await appendInput(tx, context, { input, run });
+    await appendNoteText(tx, context, { input, run });
     notes.push(input);
   }
   return { notes, hasMoreNotes: notes.length < pending.length };

@@ -1,3 +1,4 @@
+import { isOperatorNote, toOperatorNote } from '../../core/operator-note.ts';
 import { parseStoredObject } from '../../core/stored-message.ts';
 import type { Provenance, UserMessage } from '../../protocol/message.ts';
 import type { InputRow } from '../../store/input-repository.ts';
@@ -44,20 +45,35 @@ export async function appendAhead(
   return message;
 }
 
+/** Appends a note. Words of the operator stand there as the agent's, and are no answer of the turn that they join. */
+export async function appendNoteText(
+  tx: WriteTx,
+  context: ServiceContext,
+  { input, run }: { input: InputRow; run: InputPlace },
+): Promise<void> {
+  if (!isOperatorNote(input)) return void (await appendInput(tx, context, { input, run }));
+  const sessionId = must(run.sessionId, `run ${run.runId} is not claimed`);
+  const message = toOperatorNote(input.text, tx.now);
+  await appendMessage(tx, { sessionKey: run.sessionKey, sessionId, runId: null, message });
+  await tx.inputs.markAppended(input.inputId, run.runId, tx.now);
+}
+
 /**
- * Appends a note to the transcript of a session that will take no turn, as it is archived. A lane that
- * is at work all the same keeps it for its next turn: nobody else appends to its transcript.
+ * Appends a note where no turn will take it in, and returns whether it did. A lane that is at work keeps
+ * it for its next turn: nobody else appends to its transcript.
  */
 export async function appendNote(
   tx: WriteTx,
   context: ServiceContext,
   { input, session }: { input: InputRow; session: SessionRow },
-): Promise<void> {
+): Promise<boolean> {
   const lane = await tx.lanes.hold(session.key);
-  if (lane !== undefined && (lane.owner !== null || lane.pending > 0)) return;
+  if (lane !== undefined && (lane.owner !== null || lane.pending > 0)) return false;
   const { key: sessionKey, sessionId } = session;
-  await appendInput(tx, context, { input, run: { runId: null, sessionKey, sessionId, hops: 1 } });
+  const place = { runId: null, sessionKey, sessionId, hops: 1 };
+  await appendNoteText(tx, context, { input, run: place });
   tx.signal({ type: 'session', sessionKey });
+  return true;
 }
 
 /** A routed message whose provenance cannot be read must not pass for a person's: the row names its source. */

@@ -14,7 +14,7 @@ import {
   startUnderBudget,
 } from '../budgets/reserve-call.ts';
 import { bookUnknown, type Caller } from '../usage/book-calls.ts';
-import { appendInput } from './append-input.ts';
+import { appendNoteText } from './append-input.ts';
 import { endLostRun, partsOf, tellLost } from './end-lost-run.ts';
 import { joinTurn, waitingForTurnOf } from './merge-runs.ts';
 
@@ -154,7 +154,7 @@ function underBudget({
 
 async function appendNotes(tx: WriteTx, context: RunContext, run: RunRow): Promise<void> {
   for (const input of await tx.inputs.pendingNotes(run.sessionKey, MAX_NOTES_PER_TURN)) {
-    await appendInput(tx, context, { input, run });
+    await appendNoteText(tx, context, { input, run });
   }
 }
 

@@ -12,6 +12,7 @@ import type { RunRow } from '../../store/run-repository.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { WriteTx } from '../../store/store.ts';
 import { must } from '../../util/assert.ts';
+import { appendLeftNotes } from './append-left-notes.ts';
 import type { ClaimedRun } from './claim-run.ts';
 import type { RunContext } from '../context.ts';
 import { followExchange } from '../exchange/follow-exchange.ts';
@@ -73,6 +74,8 @@ export async function closeIn(
   const merged = await endMerged(tx, run);
   await tx.lanes.release(fence, await readyAfter(tx, lane));
   const session = must(await tx.sessions.get(run.sessionKey), `run ${runId} has no session`);
+  // a client is shown its notes when it asks
+  if (lane.pending < 2 && !isClients(run)) await appendLeftNotes(tx, context, session);
   const rawReply = end.message === undefined ? '' : textOf(end.message);
   await followExchange(tx, { run, isReplySkip: isReplySkip(rawReply) });
   await followSpawn(tx, run);

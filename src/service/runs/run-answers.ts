@@ -24,5 +24,5 @@ export interface StopByOperator {
   /** also what waits in the session's lane */
   queued?: boolean;
   /** how it was asked for, as the audit log tells it */
-  method: 'runs.stop' | 'chat.abort';
+  method: 'runs.stop' | 'chat.abort' | 'sessions.abort';
 }

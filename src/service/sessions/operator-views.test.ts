@@ -9,12 +9,8 @@ import {
 import { GatewayError } from '../../protocol/errors.ts';
 import type { ErrorCode } from '../../protocol/errors.ts';
 import { watchReads } from '../../../test/helpers/watched-reads.ts';
-import {
-  listAllSessions,
-  listConfiguredAgents,
-  readChatHistory,
-  readStatus,
-} from './operator-views.ts';
+import { listAllSessions, listConfiguredAgents, readStatus } from './operator-views.ts';
+import { readChatHistory } from './operator-history.ts';
 import { resolveCaller } from './resolve-caller.ts';
 
 const MAIN = 'agent:main:main';

@@ -1,13 +1,8 @@
 /** What an operator reads: every session, by canonical key (A1). Scopes are the door's business. */
-import { defaultAgentId, findAgent, listAgents } from '../../core/agents.ts';
+import { defaultAgentId, listAgents } from '../../core/agents.ts';
 import { planMaintenance } from '../../core/maintenance.ts';
-import {
-  LIST_LIMIT_MAX,
-  LIST_MESSAGES_MAX,
-  HISTORY_LIMIT_MAX,
-} from '../../protocol/tools/tool-limits.ts';
+import { LIST_LIMIT_MAX, LIST_MESSAGES_MAX } from '../../protocol/tools/tool-limits.ts';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { Message } from '../../protocol/message.ts';
 import { SESSION_KINDS } from '../../protocol/words.ts';
 import type { SessionKind, SessionState } from '../../protocol/words.ts';
 import type { SessionScope } from '../../store/session-repository.ts';
@@ -21,7 +16,6 @@ import {
   DEFAULT_LIST_LIMIT,
 } from './list-sessions.ts';
 import type { ListContext } from './list-sessions.ts';
-import { DEFAULT_HISTORY_LIMIT, readPage } from './read-history.ts';
 import { lookUpForOperator } from './resolve-caller.ts';
 import { scanSessions } from './scan-sessions.ts';
 import { filterSessions, isListed } from './session-filters.ts';
@@ -29,9 +23,6 @@ import type { SessionFilters } from './session-filters.ts';
 import { createRowViewer } from './session-row-view.ts';
 import { countUnreadable, unreadableReporter } from '../unreadable-rows.ts';
 import type { OperatorListQuery, Services } from '../services.ts';
-
-/** Bytes of messages in one `chat.history`; a person reads more than a model is given. */
-const CHAT_HISTORY_MAX_BYTES = 1_048_576;
 
 /** Returns one page of every session, newest first, under canonical keys. */
 export async function listAllSessions(
@@ -98,40 +89,6 @@ function toFilters(query: OperatorListQuery): SessionFilters {
     ...(label !== undefined && { label }),
     ...(search !== undefined && { search }),
   };
-}
-
-/** Returns the newest messages of one session, tool results included, and what is accepted but not in them yet. */
-export function readChatHistory(
-  context: Pick<ServiceContext, 'store' | 'config' | 'logger'>,
-  query: { sessionKey: string; limit?: number; maxChars?: number },
-): ReturnType<Services['readChatHistory']> {
-  const config = context.config();
-  return context.store.read(async (tx) => {
-    const found = await lookUpForOperator(tx, config, query.sessionKey);
-    const sessionId = found.sessionId ?? '';
-    const page = await readPage(tx, {
-      key: found.key,
-      shownKey: found.key,
-      sessionId,
-      isCurrent: found.sessionId === found.session?.sessionId,
-      includeTools: true,
-      beforeSeq: undefined,
-      limit: Math.min(query.limit ?? DEFAULT_HISTORY_LIMIT, HISTORY_LIMIT_MAX),
-      maxBytes: Math.min(query.maxChars ?? CHAT_HISTORY_MAX_BYTES, CHAT_HISTORY_MAX_BYTES),
-      isMasked: false,
-      onUnreadable: unreadableReporter(context),
-    });
-    const { nextCursor: _, ...shown } = page;
-    const thinkingLevel =
-      found.session?.thinkingLevel ?? findAgent(config, found.agentId)?.thinking;
-    return {
-      ...shown,
-      // bounded ones keep role, content and timestamp
-      messages: page.messages as Message[],
-      pending: page.pending.map((pending) => ({ ...pending })),
-      ...(thinkingLevel !== undefined && { thinkingLevel }),
-    };
-  });
 }
 
 /** Returns the configured agents (`agents.list`). */

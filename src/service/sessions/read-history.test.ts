@@ -15,7 +15,7 @@ import type { ToolRefusal } from '../../protocol/tools/session-tools.ts';
 import { watchReads } from '../../../test/helpers/watched-reads.ts';
 import { acceptNote, acceptRun } from '../runs/accept-run.ts';
 import { listSessions } from './list-sessions.ts';
-import { readChatHistory } from './operator-views.ts';
+import { readChatHistory } from './operator-history.ts';
 import { readHistory } from './read-history.ts';
 
 const MAIN = 'agent:main:main';

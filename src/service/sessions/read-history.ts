@@ -167,7 +167,8 @@ function sizeOfFrame(query: HistoryQuery, pending: PendingMessage[]): number {
   return Buffer.byteLength(JSON.stringify(names)) + flags.length + query.sessionId.length + 120;
 }
 
-function parseHistoryCursor(
+/** Returns where a page goes on, or what is wrong with its cursor. */
+export function parseHistoryCursor(
   cursor: string | undefined,
   sessionId: string,
 ): { ok: true; beforeSeq: number | undefined } | { ok: false; error: string } {
@@ -175,7 +176,7 @@ function parseHistoryCursor(
   const at = cursor.lastIndexOf('.');
   const seq = cursor.slice(at + 1);
   if (at < 1 || !/^[0-9]{1,15}$/.test(seq))
-    return { ok: false, error: 'cursor is not one of sessions_history; pass its nextCursor' };
+    return { ok: false, error: 'cursor is not one of this history; pass its nextCursor' };
   if (cursor.slice(0, at) !== sessionId)
     return {
       ok: false,

@@ -7,7 +7,7 @@ import type { ReadTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import { keySettings } from './key-settings.ts';
 import { lookUpSession } from './look-up-session.ts';
-import type { FoundSession } from './look-up-session.ts';
+import type { FoundSession, LookUp } from './look-up-session.ts';
 
 /** Returns the session that a door call acts as (A1). Rejects `not_found` or `invalid_request`. */
 export async function resolveCaller(
@@ -28,19 +28,24 @@ export function callerClosedRefusal(sessionKey: string, closure: Closure): Refus
   return { status: 'error', error, rule: 'caller_closed' };
 }
 
-/** Returns the session that an operator's words name; `main` is the default agent's. Rejects as above. */
-export async function lookUpForOperator(
-  tx: ReadTx,
-  config: Config,
-  text: string,
-): Promise<FoundSession> {
+/** Returns what an operator's words name, or that there is none; `main` is the default agent's. */
+export function findForOperator(tx: ReadTx, config: Config, text: string): Promise<LookUp> {
   const viewer = {
     agentId: keySettings(config).defaultAgentId,
     currentKey: undefined,
     findsDeleted: true,
     namesShared: true,
   };
-  const found = await lookUpSession(tx, config, { text, viewer });
+  return lookUpSession(tx, config, { text, viewer });
+}
+
+/** The same of what has to be there. Rejects `not_found` or `invalid_request`. */
+export async function lookUpForOperator(
+  tx: ReadTx,
+  config: Config,
+  text: string,
+): Promise<FoundSession> {
+  const found = await findForOperator(tx, config, text);
   if (found.type === 'session') return found;
   if (found.type === 'malformed') throw new GatewayError('invalid_request', found.error);
   throw new GatewayError('not_found', `${found.what} not found; see sessions.list`);

@@ -158,6 +158,7 @@ function connectionTo(world: FuzzWorld, socket: FakeSocket): Connection {
     secret,
     limiter: createAuthLimiter(() => DEFAULT_RATE_LIMIT, systemClock),
     dispatch: world.dispatch,
+    presence: world.presence,
     limits: DEFAULT_LIMITS,
     logger: faults,
     clock: systemClock,
