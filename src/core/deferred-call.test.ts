@@ -11,7 +11,7 @@ const call = (given: Partial<DeferredWait> = {}): DeferredWait => ({
   cancelledAt: null,
   ...given,
 });
-const open: RunFacts = { state: 'running', startedAt: 11, endedAt: null };
+const open: RunFacts = { state: 'running', startedAt: 5, endedAt: null };
 const ended = (endedAt: number, state: RunState = 'ok'): RunFacts => ({
   state,
   startedAt: 5,

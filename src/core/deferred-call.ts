@@ -21,7 +21,9 @@ export interface RunFacts {
 
 /** `at`: when its wait was over. */
 export type CallStanding =
-  { type: 'working' } | { type: 'answered'; at: number } | { type: 'cancelled'; at: number };
+  | { type: 'working' }
+  | { type: 'answered'; at: number }
+  | { type: 'cancelled'; at: number };
 
 /** Returns whether the wait is over, since when, and by what. */
 export function standingOf(

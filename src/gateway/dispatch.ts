@@ -12,7 +12,7 @@ import type { Clock } from '../util/clock.ts';
 import { acceptAgent, acceptChat } from './accept-message.ts';
 import type { CallContext } from './call-context.ts';
 import { invokeAs } from './invoke-tool.ts';
-import type { InvokeTool, ListTools } from './invoke-tool.ts';
+import type { InvokeTool, ListTools, StartCall } from './invoke-tool.ts';
 
 /** Loads the configuration anew; resolves with what was applied, or rejects `config` and changes nothing. */
 export type ReloadConfig = () => Promise<ReloadReport>;
@@ -24,6 +24,7 @@ export interface DispatchDeps {
   services: Services;
   invokeTool: InvokeTool;
   listTools: ListTools;
+  startCall: StartCall;
   /** of the gateway, as `status` tells it */
   version: string;
   clock: Clock;
@@ -34,6 +35,7 @@ export interface DispatchDeps {
 }
 
 type SubscriptionMethod = Extract<MethodName, `sessions.${string}subscribe`>;
+type CallMethod = Extract<MethodName, `calls.${string}`>;
 type DeviceMethod = Extract<MethodName, `device.${string}`>;
 type Handlers = {
   [Name in MethodName]: (
@@ -65,6 +67,7 @@ function createHandlers({
   services,
   invokeTool,
   listTools,
+  startCall,
   version,
   clock,
   isServing,
@@ -135,6 +138,7 @@ function createHandlers({
       const caller = await services.resolveCaller(sessionKey);
       return { sessionKey: caller.sessionKey, tools: await listTools(caller) };
     },
+    ...callHandlers({ services, startCall }),
     'config.reload': () => reloadConfig(),
     ...deviceHandlers(services),
   };
@@ -160,6 +164,29 @@ function subscriptionHandlers(services: Services): Pick<Handlers, SubscriptionMe
       feeds.stop(key);
       return { subscribed: false, key };
     },
+  };
+}
+
+/** A call is its session's own: what another session names is not there. */
+function callHandlers({
+  services,
+  startCall,
+}: Pick<DispatchDeps, 'services' | 'startCall'>): Pick<Handlers, CallMethod> {
+  const as = (sessionKey: string) => services.resolveCaller(sessionKey);
+  return {
+    'calls.start': async ({ sessionKey, idempotencyKey, ...call }) => {
+      const key = idempotencyKey === undefined ? {} : { idempotencyKey };
+      const caller = { ...(await as(sessionKey)), ...key };
+      return { ok: true, ...(await startCall({ ...call, caller })) };
+    },
+    'calls.get': async ({ sessionKey, ...query }, { signal }) =>
+      services.readCall(await as(sessionKey), { ...query, signal }),
+    'calls.list': async ({ sessionKey, ...query }) =>
+      services.listCalls(await as(sessionKey), query),
+    'calls.cancel': async ({ sessionKey, callId }) => ({
+      ok: true,
+      call: await services.cancelCall(await as(sessionKey), callId),
+    }),
   };
 }
 

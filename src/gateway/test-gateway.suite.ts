@@ -95,6 +95,10 @@ export class PlayedServices {
     searchSessions: notPlayed,
     readInbox: notPlayed,
     takeInboxNews: notPlayed,
+    deferCall: notPlayed,
+    readCall: notPlayed,
+    listCalls: notPlayed,
+    cancelCall: notPlayed,
     searchAllSessions: notPlayed,
     waitForRuns: async (wait) => this.#note('runs.wait', wait, noneWaited),
     stopRuns: async (_caller, stop) =>
@@ -255,6 +259,7 @@ export async function startGateway(options: Partial<GatewayOptions> = {}): Promi
     events,
     invokeTool: async ({ tool, args, caller }) => ({ tool, args, caller }),
     listTools: async () => [],
+    startCall: async () => ({ result: {} }),
     auth: { mode: 'token', token: TOKEN },
     reloadConfig: async () => ({ applied: [], needsRestart: [], unchanged: [] }),
     host: '127.0.0.1',

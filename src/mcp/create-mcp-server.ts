@@ -5,7 +5,9 @@ import { clientNameIn } from './client-identity.ts';
 import { TRUNKLINE_INSTRUCTIONS } from './instructions.ts';
 import type { McpGateway } from './mcp-gateway.ts';
 import { serveResources } from './serve-resources.ts';
-import { gatewayTools } from './gateway-tools.ts';
+import { gatewayTools, taskDoor } from './gateway-tools.ts';
+import { serveTasks } from './serve-tasks.ts';
+import { TASK_CAPABILITIES } from './task-words.ts';
 import { serveTools } from './serve-tools.ts';
 
 export interface McpServerOptions {
@@ -22,7 +24,10 @@ export interface McpServerOptions {
 export function createMcpServer(options: McpServerOptions): Server {
   const server = new Server(
     { name: 'trunkline', title: 'Trunkline', version: options.version },
-    { capabilities: { tools: {}, resources: {} }, instructions: TRUNKLINE_INSTRUCTIONS },
+    {
+      capabilities: { tools: {}, resources: {}, ...TASK_CAPABILITIES },
+      instructions: TRUNKLINE_INSTRUCTIONS,
+    },
   );
   // the same for every request of a client
   let session: Promise<string> | undefined;
@@ -36,6 +41,7 @@ export function createMcpServer(options: McpServerOptions): Server {
     return session;
   };
   serveTools(server, gatewayTools(options, sessionKey));
+  serveTasks(server, taskDoor(options, sessionKey));
   serveResources(server, { gateway: options.gateway, sessionKey });
   return server;
 }

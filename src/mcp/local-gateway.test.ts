@@ -11,9 +11,17 @@ function failing(thrown: Error) {
   const logged: unknown[] = [];
   const fails = () => Promise.reject(thrown);
   const gateway = createLocalGateway({
-    services: { openClientSession: fails, resolveCaller: fails, takeInboxNews: fails },
+    services: {
+      openClientSession: fails,
+      resolveCaller: fails,
+      takeInboxNews: fails,
+      readCall: fails,
+      listCalls: fails,
+      cancelCall: fails,
+    },
     invokeTool: fails,
     listTools: fails,
+    startCall: fails,
     logger: { ...silentLogger, error: (about) => logged.push(about) },
   });
   const calls = {
@@ -21,6 +29,10 @@ function failing(thrown: Error) {
     listTools: () => gateway.listTools(KEY),
     invoke: () => gateway.invoke({ sessionKey: KEY, tool: 'sessions_list', args: {} }),
     takeNews: () => gateway.takeNews(KEY),
+    startCall: () => gateway.startCall({ sessionKey: KEY, tool: 'sessions_wait', args: {} }),
+    readCall: () => gateway.readCall({ sessionKey: KEY, callId: 'x', timeoutMs: 0 }),
+    listCalls: () => gateway.listCalls({ sessionKey: KEY, cursor: undefined }),
+    cancelCall: () => gateway.cancelCall({ sessionKey: KEY, callId: 'x' }),
   };
   return { calls: Object.entries(calls), logged };
 }

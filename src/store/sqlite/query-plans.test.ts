@@ -295,7 +295,11 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     (tx) => tx.calls.hasAtLeast({ sessionKey: 'k', count: 9, now: 1 }),
     /INDEX deferred_calls_kept \(session_key=\? AND expires_at>\?\)/,
   ],
-  ['calls.expired', (tx) => tx.calls.expired(9, 9), /INDEX deferred_calls_expiry \(expires_at<\?\)/],
+  [
+    'calls.expired',
+    (tx) => tx.calls.expired(9, 9),
+    /INDEX deferred_calls_expiry \(expires_at<\?\)/,
+  ],
   ['toolCalls.ofRun', (tx) => tx.toolCalls.ofRun('r'), /sqlite_autoindex_tool_calls_1/],
   ['waits.openOfLane', (tx) => tx.waits.openOfLane('k'), /INDEX waits_open_of_lane/],
   ['waits.endOfRun', (tx) => tx.waits.endOfRun('r', 1), /INDEX waits_open_of_run/],
