@@ -6,7 +6,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { CRASH_CONFIG, makeStateDir, startGatewayProcess } from './helpers/gateway-process.ts';
-import { connectOld, taskOf, tasksOver, type TransportOf } from './mcp-tasks.suite.ts';
+import { startWorld } from './helpers/test-world.ts';
+import { connectOld, slowly, taskOf, tasksOver, type TransportOf } from './mcp-tasks.suite.ts';
 
 const PROGRAM = join(import.meta.dirname, '..', 'bin', 'trunkline.js');
 
@@ -19,6 +20,20 @@ function stdioTo({ url, token }: { url: string; token: string | undefined }) {
 }
 
 tasksOver('stdio', (world) => stdioTo(world.gateway));
+
+test('[TK17] over stdio a client is told of the end of a task without asking', async (t) => {
+  const world = await startWorld(t);
+  const held = world.model.hold('slow');
+  const client = await connectOld(t, stdioTo(world.gateway));
+  const told = Promise.withResolvers<unknown>();
+  client.fallbackNotificationHandler = async ({ method, params }) => {
+    if (method === 'notifications/tasks/status') told.resolve(params);
+  };
+  const { taskId } = await taskOf(client, { name: 'sessions_send', args: slowly('late') });
+  held.release();
+  const task = (await told.promise) as { taskId: string; status: string };
+  assert.deepEqual([task.taskId, task.status], [taskId, 'completed']);
+});
 
 const TRANSPORTS: [string, (to: { url: string; token: string | undefined }) => unknown][] = [
   ['stdio', stdioTo],

@@ -113,7 +113,10 @@ test('[TK15] a client of the extension is given a task where a call lasts, with 
   await world.quiet();
   const { result: over = {} } = await ask('tasks/get', { taskId });
   assert.equal(over['status'], 'completed');
-  const { structuredContent } = over['result'] as { structuredContent: Json };
+  const { structuredContent, resultType: kind } = over['result'] as Json & {
+    structuredContent: Json;
+  };
+  assert.equal(kind, 'complete');
   assert.equal(structuredContent['reply'], 'late');
 });
 

@@ -1,12 +1,14 @@
 /** One MCP server for one client: the session tools, and the sessions as resources. */
 import { Server } from '@modelcontextprotocol/server';
 import type { ServerContext } from '@modelcontextprotocol/server';
+import type { CallRead } from '../protocol/answers/call-answers.ts';
 import { clientNameIn } from './client-identity.ts';
 import { TRUNKLINE_INSTRUCTIONS } from './instructions.ts';
 import type { McpGateway } from './mcp-gateway.ts';
 import { serveResources } from './serve-resources.ts';
 import { gatewayTools, taskDoor } from './gateway-tools.ts';
-import { serveTasks } from './serve-tasks.ts';
+import { createTaskFollower } from './follow-tasks.ts';
+import { serveTasks, taskStatus } from './serve-tasks.ts';
 import { TASK_CAPABILITIES } from './task-words.ts';
 import { serveTools } from './serve-tools.ts';
 
@@ -18,6 +20,8 @@ export interface McpServerOptions {
   maxWaitSeconds: number;
   /** Returns the session that the client acts as, given the name it says it has. */
   sessionOf: (clientName: string | undefined) => Promise<string>;
+  /** the connection lasts, so that the client can be told things unasked */
+  isLasting?: boolean;
 }
 
 /** Returns the server of one connection, or of one request where the protocol knows no connection. */
@@ -40,9 +44,12 @@ export function createMcpServer(options: McpServerOptions): Server {
       });
     return session;
   };
-  serveTools(server, gatewayTools(options, sessionKey));
-  serveTasks(server, taskDoor(options, sessionKey));
-  serveResources(server, { gateway: options.gateway, sessionKey });
+  const { gateway, isLasting = false } = options;
+  const tell = (call: CallRead) => server.notification(taskStatus(call));
+  const followTask = isLasting ? createTaskFollower(gateway, tell) : undefined;
+  serveTools(server, gatewayTools({ ...options, followTask }, sessionKey));
+  serveTasks(server, taskDoor({ gateway, followTask }, sessionKey));
+  serveResources(server, { gateway, sessionKey });
   return server;
 }
 

@@ -4,25 +4,32 @@ import type { Result } from '@modelcontextprotocol/server';
 import type { CallRead, CallStarted } from '../protocol/answers/call-answers.ts';
 import { toGatewayError } from '../protocol/errors.ts';
 import { SESSION_TOOL_NAMES } from '../protocol/tools/session-tools.ts';
-import type { McpGateway } from './mcp-gateway.ts';
+import type { McpCallName, McpGateway } from './mcp-gateway.ts';
 import { toProtocolError } from './serve-tasks.ts';
 import type { DeferredToolCall } from './serve-tools.ts';
 import { mayBeTask, toExtensionTask, toTask } from './task-words.ts';
 
 /** Returns the result that has the task; undefined for a call that is to be made as it is. */
 export function deferCall(
-  gateway: McpGateway,
+  { gateway, followTask }: DeferringDoor,
   { sessionKey, call }: { sessionKey: string; call: DeferredToolCall },
 ): Promise<Result | undefined> {
   const { name: tool, args, wish } = call;
   if (wish.type === 'allowed') return asAllowed(gateway, { sessionKey, tool, args });
-  return asAsked(gateway, { sessionKey, tool, args, ttlMs: wish.ttlMs });
+  return asAsked({ gateway, followTask }, { sessionKey, tool, args, ttlMs: wish.ttlMs });
 }
 
+interface DeferringDoor {
+  gateway: McpGateway;
+  followTask?: ((name: McpCallName) => void) | undefined;
+}
 type NewCall = Parameters<McpGateway['startCall']>[0];
 
 /** The client takes nothing but a task: what refuses the call is an error of the protocol. */
-async function asAsked(gateway: McpGateway, call: NewCall): Promise<Result | undefined> {
+async function asAsked(
+  { gateway, followTask }: DeferringDoor,
+  call: NewCall,
+): Promise<Result | undefined> {
   if (!SESSION_TOOL_NAMES.some((name) => name === call.tool)) return undefined;
   const started = await gateway.startCall(call).catch((thrown: unknown) => {
     // a tool that is not offered is told as it is without a task
@@ -30,7 +37,9 @@ async function asAsked(gateway: McpGateway, call: NewCall): Promise<Result | und
     throw toProtocolError(thrown);
   });
   if (started === undefined) return undefined;
-  const task = toTask({ ...begun(started), state: 'working' });
+  const made = begun(started);
+  followTask?.({ sessionKey: call.sessionKey, callId: made.callId });
+  const task = toTask({ ...made, state: 'working' });
   // the library lets no other result through that has no content
   return { content: [], task };
 }

@@ -4,7 +4,7 @@ import { INBOX_TOOL } from '../core/tool-names.ts';
 import { toGatewayError } from '../protocol/errors.ts';
 import { isToolFailure } from '../protocol/tools/session-tools.ts';
 import { describeTool } from './describe-tool.ts';
-import type { McpGateway } from './mcp-gateway.ts';
+import type { McpCallName, McpGateway } from './mcp-gateway.ts';
 import { deferCall } from './defer-call.ts';
 import type { TaskDoor } from './serve-tasks.ts';
 import type { ToolSet } from './serve-tools.ts';
@@ -15,6 +15,8 @@ interface Door {
   gateway: McpGateway;
   /** seconds */
   maxWaitSeconds: number;
+  /** tells the client how a task ends, where it can be told unasked */
+  followTask?: ((name: McpCallName) => void) | undefined;
 }
 
 /** Returns the tools of the session that the client acts as. */
@@ -39,18 +41,19 @@ export function gatewayTools(
       }
     },
     defer: async (call, context) =>
-      deferCall(door.gateway, { call, sessionKey: await sessionKey(context) }),
+      deferCall(door, { call, sessionKey: await sessionKey(context) }),
   };
 }
 
 /** Returns what the tasks of the same client are served with. */
 export function taskDoor(
-  { gateway }: Door,
+  { gateway, followTask }: Pick<Door, 'gateway' | 'followTask'>,
   sessionKey: (context: ServerContext) => Promise<string>,
 ): TaskDoor {
   return {
     gateway,
     sessionKey,
+    tellsUnasked: followTask !== undefined,
     toResult: async (answer, context) => {
       const call = { sessionKey: await sessionKey(context), tool: '', args: {} };
       return toResult(answer, await messagesFor({ gateway }, { call, context }));

@@ -39,6 +39,7 @@ function serve(played: (CallRead | Error)[], signal = new AbortController().sign
       },
     } as unknown as McpGateway,
     sessionKey: async () => 'k',
+    tellsUnasked: false,
     toResult: async (answer) => ({ content: [], structuredContent: { ...answer } }),
   });
   const notify = async (notification: Json) => void told.push(notification);

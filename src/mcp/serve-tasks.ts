@@ -22,6 +22,8 @@ import { withProgress } from './with-progress.ts';
 export interface TaskDoor {
   gateway: McpGateway;
   sessionKey: (context: ServerContext) => Promise<string>;
+  /** the client is told of the end of its tasks anyway */
+  tellsUnasked: boolean;
   /** The result of the call, as it would have been without a task. */
   toResult: (answer: object, context: ServerContext) => Promise<CallToolResult>;
 }
@@ -90,7 +92,7 @@ async function resultOf(door: TaskDoor, { taskId, context }: Named): Promise<Cal
     const hasWaited = seen.state === 'working';
     while (seen.state === 'working' && !signal.aborted)
       seen = await read(door, { taskId, context }, LOOK_MS);
-    if (hasWaited && !signal.aborted) await tellStatus(context, seen);
+    if (hasWaited && !signal.aborted && !door.tellsUnasked) await tellStatus(context, seen);
     return seen;
   });
   if (call.result !== undefined) return door.toResult(call.result, context);
@@ -99,8 +101,12 @@ async function resultOf(door: TaskDoor, { taskId, context }: Named): Promise<Cal
 
 /** A hint beside the answer; a client that does not hear of it has lost nothing. */
 async function tellStatus({ mcpReq }: ServerContext, call: CallRead): Promise<void> {
-  const params = toTask(call);
-  await mcpReq.notify({ method: 'notifications/tasks/status', params }).catch(() => {});
+  await mcpReq.notify(taskStatus(call)).catch(() => {});
+}
+
+/** What a client of revision 2025-11-25 is told when a task has ended. */
+export function taskStatus(call: CallRead) {
+  return { method: 'notifications/tasks/status', params: toTask(call) } as const;
 }
 
 async function cancel(door: TaskDoor, named: Named): Promise<CallRead> {
@@ -118,9 +124,10 @@ async function cancel(door: TaskDoor, named: Named): Promise<CallRead> {
   );
 }
 
-/** In the extension a task that is over has its answer in it. */
+/** In the extension a task that is over has its answer in it, whole as it would have come by itself. */
 async function inlined(door: TaskDoor, { result }: CallRead, context: ServerContext) {
-  return result === undefined ? {} : { result: await door.toResult(result, context) };
+  if (result === undefined) return {};
+  return { result: { resultType: 'complete', ...(await door.toResult(result, context)) } };
 }
 
 function requireDeclared(context: ServerContext): void {
