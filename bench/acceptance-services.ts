@@ -6,6 +6,7 @@ import { createServices } from '../src/service/create-services.ts';
 import { createRunEvents } from '../src/service/run-events.ts';
 import type { Services } from '../src/service/services.ts';
 import type { Store } from '../src/store/store.ts';
+import { createCallStarter } from '../src/tools/create-call-starter.ts';
 import { createToolCatalog, createToolInvoker } from '../src/tools/create-tool-invoker.ts';
 import { systemClock } from '../src/util/clock.ts';
 import { silentLogger } from '../src/util/logger.ts';
@@ -30,6 +31,7 @@ export async function serveAcceptance(state: BenchState): Promise<string> {
     events,
     invokeTool: createToolInvoker({ services, store, config, logger }),
     listTools: createToolCatalog({ store, config }),
+    startCall: createCallStarter({ services, store, config }),
     auth: { mode: 'token', token: ACCEPTANCE_TOKEN, password: undefined },
     reloadConfig: async () => ({ applied: [], needsRestart: [], unchanged: [] }),
     host: '127.0.0.1',

@@ -90,6 +90,12 @@ const METHOD_NOTES: Record<MethodName, string> = {
     'Whether a session may do something, by which rule, and which setting decides it. Changes nothing.',
   'tools.invoke':
     'Calls a session tool as a session; `result` is the JSON of the tool, its refusals included.',
+  'calls.start':
+    'Makes a call of `sessions_send` or `sessions_wait` as a session, and answers at once with a handle on it; `result` instead when the tool refuses it. The same key is the same call.',
+  'calls.get':
+    'How such a call stands, with its answer once it has one; with `timeoutMs` it waits for that.',
+  'calls.list': 'Those of a session, newest first.',
+  'calls.cancel': 'Ends the wait of one; what it waits for goes on.',
   'device.pair.list': 'Devices that ask to be let in.',
   'device.pair.approve': 'Lets a device in.',
   'device.pair.reject': 'Does not.',

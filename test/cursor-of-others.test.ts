@@ -6,12 +6,14 @@ import { call, startWorld } from './helpers/test-world.ts';
 type Json = Record<string, unknown>;
 const A = 'agent:a:main';
 
-test('[SL3, AR8, RL3, EX21, DL8, US13] a cursor of another list is an error that says so', async (t) => {
+test('[SL3, AR8, RL3, EX21, DL8, US13, TK8] a cursor of another list is an error that says so', async (t) => {
   const world = await startWorld(t, { talk: true });
   const { client } = world;
   const send = call('sessions_send', { sessionKey: 'agent:b:main', message: 'SAY: x' });
   for (let round = 0; round < 2; round += 1) {
     await world.say(A, `${send}\nSAY: done`);
+    const args = { sessionKey: 'agent:b:main', message: 'SAY: x' };
+    await client.request('calls.start', { tool: 'sessions_send', args, sessionKey: A });
     await client.request('sessions.reset', { key: A });
     await world.quiet();
     await client.request('sessions.reset', { key: 'agent:b:main' });
@@ -24,6 +26,7 @@ test('[SL3, AR8, RL3, EX21, DL8, US13] a cursor of another list is an error that
     ['exchanges.list', { sessionKey: A }],
     ['deliveries.list', { sessionKey: A }],
     ['usage', { by: 'session' }],
+    ['calls.list', { sessionKey: A }],
   ];
   const nameOf = ([method, query]: [string, Json]): string => `${method} ${JSON.stringify(query)}`;
   const cursors = new Map<string, string>();

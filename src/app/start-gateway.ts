@@ -25,6 +25,7 @@ import { createMirror, type Mirror } from '../service/mirror/create-mirror.ts';
 import { createRunEvents } from '../service/run-events.ts';
 import type { Store } from '../store/store.ts';
 import { createSessionTools } from '../tools/create-session-tools.ts';
+import { createCallStarter } from '../tools/create-call-starter.ts';
 import { createToolCatalog, createToolInvoker } from '../tools/create-tool-invoker.ts';
 import { type Clock, systemClock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -107,7 +108,7 @@ async function startOn(store: Store, start: Start): Promise<RunningGateway> {
   const { loaded, live, logger, release } = start;
   const { config, stateDir } = loaded;
   const { auth } = live.gatewaySettings();
-  const { context, host, invokeTool, listTools } = buildServices(store, {
+  const { context, host, doorTools } = buildServices(store, {
     ...start,
     secret: auth.token ?? auth.password ?? stateDir,
   });
@@ -121,12 +122,10 @@ async function startOn(store: Store, start: Start): Promise<RunningGateway> {
     ...live.gatewaySettings(),
     services: host.services,
     events: context.events,
-    invokeTool,
-    listTools,
+    ...doorTools,
     mcp: mcpDoor({
       services: host.services,
-      invokeTool,
-      listTools,
+      ...doorTools,
       config: live.current,
       logger,
       extend: start.options.extendMcp,
@@ -181,8 +180,11 @@ function buildServices(
 ): {
   context: RunContext;
   host: ServiceHost;
-  invokeTool: ReturnType<typeof createToolInvoker>;
-  listTools: ReturnType<typeof createToolCatalog>;
+  doorTools: {
+    invokeTool: ReturnType<typeof createToolInvoker>;
+    listTools: ReturnType<typeof createToolCatalog>;
+    startCall: ReturnType<typeof createCallStarter>;
+  };
 } {
   const { stateDir } = loaded;
   const config = live.current;
@@ -223,9 +225,13 @@ function buildServices(
     spawnTargets: (agentId) => spawnTargets(config(), agentId),
   });
   for (const tool of [...sessionTools, ...createWorkspaceTools()]) tools.set(tool.spec.name, tool);
-  const invokeTool = createToolInvoker({ services: host.services, store, config, logger });
-  const listTools = createToolCatalog({ store, config });
-  return { context, host, invokeTool, listTools };
+  const given = { services: host.services, store, config, logger };
+  const doorTools = {
+    invokeTool: createToolInvoker(given),
+    listTools: createToolCatalog(given),
+    startCall: createCallStarter(given),
+  };
+  return { context, host, doorTools };
 }
 
 function noticeOf({ config }: LoadedConfig): string | undefined {

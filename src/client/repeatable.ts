@@ -29,12 +29,14 @@ export const READ_METHODS: readonly MethodName[] = [
   'system-presence',
   'agents.list',
   'tools.catalog',
+  'calls.get',
+  'calls.list',
   'policy.explain',
   'device.pair.list',
   'device.list',
 ];
-/** Methods that find again what they have made. */
-const FINDING_METHODS: readonly string[] = ['sessions.create'];
+/** Methods that find again what they have made or ended. */
+const FINDING_METHODS: readonly string[] = ['sessions.create', 'calls.cancel'];
 /** Methods whose key names the job: the same call again is the same job. */
 const KEYED_METHODS: readonly string[] = [
   'chat.send',
@@ -42,6 +44,7 @@ const KEYED_METHODS: readonly string[] = [
   'chat.inject',
   'agent',
   'send',
+  'calls.start',
 ];
 const KEYED_TOOLS: readonly unknown[] = ['sessions_send', 'sessions_spawn', 'sessions_stop'];
 const READ_TOOLS: readonly unknown[] = [
@@ -55,9 +58,12 @@ const READ_TOOLS: readonly unknown[] = [
 ];
 
 /** Methods that wait, up to the `timeoutMs` of their parameters. */
-const WAIT_METHODS: readonly string[] = ['agent.wait', 'runs.wait'];
-/** What the gateway takes when they name none. */
-const DEFAULT_WAIT_MS = 30_000;
+const WAIT_METHODS: ReadonlyMap<string, number> = new Map([
+  // with what the gateway takes when they name none
+  ['agent.wait', 30_000],
+  ['runs.wait', 30_000],
+  ['calls.get', 0],
+]);
 
 /** Returns whether a call that was sent and not answered has the same effect once it is sent again. */
 export function isRepeatable(method: string, params: object): boolean {
@@ -74,7 +80,8 @@ export function isRepeatable(method: string, params: object): boolean {
 
 /** Returns how long a call waits at the gateway, or undefined for one that does not wait. */
 export function waitMsOf(method: string, params: object): number | undefined {
-  if (!WAIT_METHODS.includes(method)) return undefined;
+  const defaultMs = WAIT_METHODS.get(method);
+  if (defaultMs === undefined) return undefined;
   const { timeoutMs }: { timeoutMs?: unknown } = params;
-  return typeof timeoutMs === 'number' ? timeoutMs : DEFAULT_WAIT_MS;
+  return typeof timeoutMs === 'number' ? timeoutMs : defaultMs;
 }

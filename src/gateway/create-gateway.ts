@@ -14,7 +14,7 @@ import type { GatewaySettings } from './door-settings.ts';
 import { closeServer, createHttpServer, listenOn } from './http-server.ts';
 import type { Listening } from './http-server.ts';
 import type { McpDoor } from './http-routes.ts';
-import type { InvokeTool, ListTools } from './invoke-tool.ts';
+import type { InvokeTool, ListTools, StartCall } from './invoke-tool.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import type { GatewayLimits } from './limits.ts';
 import type { RequestHeaders } from './origin-policy.ts';
@@ -28,6 +28,7 @@ export interface GatewayOptions extends GatewaySettings {
   events: RunEvents;
   invokeTool: InvokeTool;
   listTools: ListTools;
+  startCall: StartCall;
   /** what answers `/mcp`; absent = no such path */
   mcp?: McpDoor | undefined;
   reloadConfig: ReloadConfig;
@@ -64,7 +65,7 @@ const CLOSE_GRACE_MS = 2000;
 
 /** Returns the door for the WebSocket protocol and HTTP on one port; nothing is open before `listen`. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { services, events, invokeTool, listTools, logger, host } = options;
+  const { services, events, invokeTool, listTools, startCall, logger, host } = options;
   const clock = options.clock ?? systemClock;
   const version = options.version ?? 'dev';
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -83,7 +84,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { end, ...serving } = createServing(options.health);
   const refusedOrigin = (headers: RequestHeaders) =>
     settings.refusedOrigin(headers, { host, port });
-  const given = { services, invokeTool, listTools, logger, clock, version };
+  const given = { services, invokeTool, listTools, startCall, logger, clock, version };
   const shared = { ...given, ...serving, secret, limiter, limits };
   const connectionDeps: ConnectionDeps = {
     ...shared,

@@ -12,7 +12,8 @@ import { toCaller } from './call-context.ts';
 import type { CallContext } from './call-context.ts';
 import type { Handlers } from './handlers.ts';
 import { invokeAs } from './invoke-tool.ts';
-import type { InvokeTool, ListTools } from './invoke-tool.ts';
+import { callHandlers } from './call-handlers.ts';
+import type { InvokeTool, ListTools, StartCall } from './invoke-tool.ts';
 import type { Presence } from './presence.ts';
 import { chatHandlers, sessionHandlers, subscriptionHandlers } from './session-handlers.ts';
 
@@ -27,6 +28,7 @@ export interface DispatchDeps {
   invokeTool: InvokeTool;
   listTools: ListTools;
   presence: Pick<Presence, 'entries'>;
+  startCall: StartCall;
   /** of the gateway, as `status` tells it */
   version: string;
   clock: Clock;
@@ -60,6 +62,7 @@ function createHandlers({
   invokeTool,
   listTools,
   presence,
+  startCall,
   version,
   clock,
   isServing,
@@ -127,6 +130,7 @@ function createHandlers({
       const caller = await services.resolveCaller(sessionKey);
       return { sessionKey: caller.sessionKey, tools: await listTools(caller) };
     },
+    ...callHandlers({ services, startCall }),
     'config.reload': () => reloadConfig(),
     ...deviceHandlers(services),
   };

@@ -1,4 +1,5 @@
 import type { SessionCaller } from '../core/caller.ts';
+import type { CallStarted } from '../protocol/answers/call-answers.ts';
 import type { OfferedTool } from '../protocol/answers/method-answers.ts';
 import type { MethodParams } from '../protocol/methods.ts';
 import type { Services } from '../service/services.ts';
@@ -12,6 +13,11 @@ export type InvokeTool = (call: {
   tool: string;
   args: Record<string, unknown>;
 }) => Promise<unknown>;
+
+/** The same for a call whose answer is fetched later. Rejects `invalid_request` for a tool that answers at once. */
+export type StartCall = (
+  call: Parameters<InvokeTool>[0] & { ttlMs?: number | undefined },
+) => Promise<CallStarted>;
 
 /** The tools that the session's tool policy offers it, with their schemas. */
 export type ListTools = (caller: SessionCaller) => Promise<OfferedTool[]>;

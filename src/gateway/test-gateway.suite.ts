@@ -112,6 +112,10 @@ export class PlayedServices {
     searchSessions: notPlayed,
     readInbox: notPlayed,
     takeInboxNews: notPlayed,
+    deferCall: notPlayed,
+    readCall: notPlayed,
+    listCalls: notPlayed,
+    cancelCall: notPlayed,
     searchAllSessions: notPlayed,
     waitForRuns: async (wait) => this.#note('runs.wait', wait, noneWaited),
     stopRuns: async (_caller, stop) =>
@@ -276,6 +280,7 @@ export async function startGateway(options: Partial<GatewayOptions> = {}): Promi
       caller,
     }),
     listTools: async () => [],
+    startCall: async () => ({ result: {} }),
     auth: { mode: 'token', token: TOKEN },
     reloadConfig: async () => ({ applied: [], needsRestart: [], unchanged: [] }),
     host: '127.0.0.1',

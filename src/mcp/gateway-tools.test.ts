@@ -7,6 +7,8 @@ import type { McpGateway, McpToolCall } from './mcp-gateway.ts';
 
 const KEY = 'agent:main:mcp:c';
 
+const notPlayed = () => Promise.reject(new Error('no call is deferred here'));
+
 /** The tools over a gateway whose calls succeed, and what it was asked. */
 function toolsOver(played: Partial<McpGateway>) {
   const calls: McpToolCall[] = [];
@@ -18,6 +20,10 @@ function toolsOver(played: Partial<McpGateway>) {
       return { status: 'ok' };
     },
     takeNews: async () => undefined,
+    startCall: notPlayed,
+    readCall: notPlayed,
+    listCalls: notPlayed,
+    cancelCall: notPlayed,
     ...played,
   };
   const tools = gatewayTools({ gateway, maxWaitSeconds: 10 }, async () => KEY);

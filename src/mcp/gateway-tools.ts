@@ -4,7 +4,9 @@ import { INBOX_TOOL } from '../core/tool-names.ts';
 import { toGatewayError } from '../protocol/errors.ts';
 import { isToolFailure } from '../protocol/tools/session-tools.ts';
 import { describeTool } from './describe-tool.ts';
-import type { McpGateway } from './mcp-gateway.ts';
+import type { McpCallName, McpGateway } from './mcp-gateway.ts';
+import { deferCall } from './defer-call.ts';
+import type { TaskDoor } from './serve-tasks.ts';
 import type { ToolSet } from './serve-tools.ts';
 import { limitWait, sayHowToGoOn } from './wait-limit.ts';
 import { withProgress } from './with-progress.ts';
@@ -13,6 +15,8 @@ interface Door {
   gateway: McpGateway;
   /** seconds */
   maxWaitSeconds: number;
+  /** tells the client how a task ends, where it can be told unasked */
+  followTask?: ((name: McpCallName) => void) | undefined;
 }
 
 /** Returns the tools of the session that the client acts as. */
@@ -37,6 +41,24 @@ export function gatewayTools(
         return toResult({ status: 'error', error: error.message }, []);
       }
     },
+    defer: async (call, context) =>
+      deferCall(door, { call, sessionKey: await sessionKey(context) }),
+  };
+}
+
+/** Returns what the tasks of the same client are served with. */
+export function taskDoor(
+  { gateway, followTask }: Pick<Door, 'gateway' | 'followTask'>,
+  sessionKey: (context: ServerContext) => Promise<string>,
+): TaskDoor {
+  return {
+    gateway,
+    sessionKey,
+    tellsUnasked: followTask !== undefined,
+    toResult: async (answer, context) => {
+      const call = { sessionKey: await sessionKey(context), tool: '', args: {} };
+      return toResult(answer, await messagesFor({ gateway }, { call, context }));
+    },
   };
 }
 
@@ -52,7 +74,7 @@ async function callWithin(
 
 /** What others have sent to this client meanwhile: it comes with the call's result, if the client is there to get it. */
 async function messagesFor(
-  { gateway }: Door,
+  { gateway }: Pick<Door, 'gateway'>,
   {
     call: { sessionKey, tool },
     context,
@@ -68,6 +90,7 @@ async function messagesFor(
   }
 }
 
+/** The tool's answer as text and as structured content; what others have sent comes after it. */
 function toResult(answer: object, messages: readonly string[]): CallToolResult {
   const texts = [JSON.stringify(answer), ...messages];
   return {

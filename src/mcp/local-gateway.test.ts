@@ -12,9 +12,17 @@ function failing(thrown: Error) {
   const logged: unknown[] = [];
   const fails = () => Promise.reject(thrown);
   const gateway = createLocalGateway({
-    services: { openClientSession: fails, resolveCaller: fails, takeInboxNews: fails },
+    services: {
+      openClientSession: fails,
+      resolveCaller: fails,
+      takeInboxNews: fails,
+      readCall: fails,
+      listCalls: fails,
+      cancelCall: fails,
+    },
     invokeTool: fails,
     listTools: fails,
+    startCall: fails,
     logger: { ...silentLogger, error: (about) => logged.push(about) },
   });
   const calls = {
@@ -22,6 +30,10 @@ function failing(thrown: Error) {
     listTools: () => gateway.listTools(KEY),
     invoke: () => gateway.invoke({ sessionKey: KEY, tool: 'sessions_list', args: {} }),
     takeNews: () => gateway.takeNews(KEY),
+    startCall: () => gateway.startCall({ sessionKey: KEY, tool: 'sessions_wait', args: {} }),
+    readCall: () => gateway.readCall({ sessionKey: KEY, callId: 'x', timeoutMs: 0 }),
+    listCalls: () => gateway.listCalls({ sessionKey: KEY, cursor: undefined }),
+    cancelCall: () => gateway.cancelCall({ sessionKey: KEY, callId: 'x' }),
   };
   return { calls: Object.entries(calls), logged };
 }
@@ -51,17 +63,22 @@ test('[MD14, MK6] what an MCP client is told of an error holds no credential', a
 
 test('[WT13] a tool is told when its client has gone', async () => {
   const callers: SessionCaller[] = [];
+  const unasked = () => Promise.reject(new Error('not asked for here'));
   const gateway = createLocalGateway({
     services: {
-      openClientSession: () => Promise.reject(new Error('not opened here')),
+      openClientSession: unasked,
+      takeInboxNews: unasked,
+      readCall: unasked,
+      listCalls: unasked,
+      cancelCall: unasked,
       resolveCaller: async (sessionKey) => ({ type: 'session', sessionKey, agentId: 'main' }),
-      takeInboxNews: async () => undefined,
     },
     invokeTool: async ({ caller }) => {
       callers.push(caller);
       return {};
     },
-    listTools: async () => [],
+    listTools: unasked,
+    startCall: unasked,
     logger: silentLogger,
   });
   const { signal: gone } = new AbortController();

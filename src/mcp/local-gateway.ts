@@ -4,18 +4,33 @@ import { maskSecrets } from '../core/mask-secrets.ts';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import { parseMethodParams } from '../protocol/methods.ts';
 import type { Services } from '../service/services.ts';
+import type { CallStarted } from '../protocol/answers/call-answers.ts';
 import type { OfferedTool } from '../protocol/answers/method-answers.ts';
 import type { Logger } from '../util/logger.ts';
 import type { McpGateway } from './mcp-gateway.ts';
 
 export interface LocalGatewayParts {
-  services: Pick<Services, 'openClientSession' | 'resolveCaller' | 'takeInboxNews'>;
+  services: Pick<
+    Services,
+    | 'openClientSession'
+    | 'resolveCaller'
+    | 'takeInboxNews'
+    | 'readCall'
+    | 'listCalls'
+    | 'cancelCall'
+  >;
   invokeTool: (call: {
     caller: SessionCaller;
     tool: string;
     args: Record<string, unknown>;
   }) => Promise<object>;
   listTools: (caller: SessionCaller) => Promise<OfferedTool[]>;
+  startCall: (call: {
+    caller: SessionCaller;
+    tool: string;
+    args: Record<string, unknown>;
+    ttlMs?: number | undefined;
+  }) => Promise<CallStarted>;
   logger: Logger;
 }
 
@@ -24,6 +39,7 @@ export function createLocalGateway({
   services,
   invokeTool,
   listTools,
+  startCall,
   logger,
 }: LocalGatewayParts): McpGateway {
   const as = (sessionKey: string) => services.resolveCaller(sessionKey);
@@ -44,6 +60,16 @@ export function createLocalGateway({
       told(
         as(sessionKey).then((caller) => invokeTool({ caller: { ...caller, gone }, tool, args })),
       ),
+    startCall: ({ sessionKey, ...call }) =>
+      told(as(sessionKey).then((caller) => startCall({ ...call, caller }))),
+    readCall: ({ sessionKey, ...query }) =>
+      told(as(sessionKey).then((caller) => services.readCall(caller, query))),
+    listCalls: ({ sessionKey, cursor }) => {
+      const query = cursor === undefined ? {} : { cursor };
+      return told(as(sessionKey).then((caller) => services.listCalls(caller, query)));
+    },
+    cancelCall: ({ sessionKey, callId }) =>
+      told(as(sessionKey).then((caller) => services.cancelCall(caller, callId))),
     takeNews: (sessionKey) => told(as(sessionKey).then(services.takeInboxNews)),
   };
 }

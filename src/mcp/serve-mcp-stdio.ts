@@ -21,6 +21,7 @@ export async function serveMcpStdio(options: StdioDoorOptions): Promise<void> {
     () =>
       createMcpServer({
         ...options,
+        isLasting: true,
         sessionOf: (clientName) =>
           gateway.openSession({ name: clientName ?? 'client', sessionKey }),
       }),

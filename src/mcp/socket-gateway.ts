@@ -17,12 +17,19 @@ export function createSocketGateway(client: Pick<Client, 'call'>): McpGateway {
     },
     listTools: async (sessionKey) => (await client.call('tools.catalog', { sessionKey })).tools,
     invoke: async ({ sessionKey, tool, args }) => {
-      // the same key for every attempt: whatever the first one did is found again
-      const given = args['idempotencyKey'];
-      const idempotencyKey = typeof given === 'string' ? given : randomUUID();
-      const call = { tool, args, sessionKey, idempotencyKey };
+      const call = { tool, args, sessionKey, idempotencyKey: keyOf(args) };
       return (await client.call('tools.invoke', call)).result as object;
     },
+    startCall: async ({ sessionKey, tool, args, ttlMs }) => {
+      const asked = ttlMs === undefined ? {} : { ttlMs };
+      const call = { tool, args, sessionKey, idempotencyKey: keyOf(args), ...asked };
+      const { ok: _ok, ...started } = await client.call('calls.start', call);
+      return started;
+    },
+    readCall: (query) => client.call('calls.get', query),
+    listCalls: ({ sessionKey, cursor }) =>
+      client.call('calls.list', { sessionKey, ...(cursor === undefined ? {} : { cursor }) }),
+    cancelCall: async (call) => (await client.call('calls.cancel', call)).call,
     takeNews: async (sessionKey) => {
       if (!isClientKey(sessionKey)) return undefined;
       const call = { tool: INBOX_TOOL, args: {}, sessionKey };
@@ -35,4 +42,10 @@ export function createSocketGateway(client: Pick<Client, 'call'>): McpGateway {
       return isNew || inbox.notes.length > 0 ? inbox : undefined;
     },
   };
+}
+
+/** The same for every attempt: whatever the first one did is found again. */
+function keyOf(args: Record<string, unknown>): string {
+  const given = args['idempotencyKey'];
+  return typeof given === 'string' ? given : randomUUID();
 }

@@ -304,6 +304,23 @@ export const toolsInvokeParams = z.strictObject({
   idempotencyKey: idempotencyKey.exactOptional(),
 });
 
+/** Deferred calls of the session that made them. */
+export const callsStartParams = z.strictObject({
+  ...toolsInvokeParams.shape,
+  ttlMs: durationMs.exactOptional(),
+});
+export const callsGetParams = z.strictObject({
+  callId: name,
+  sessionKey: key.default('main'),
+  timeoutMs: durationMs.default(0),
+});
+export const callsListParams = z.strictObject({
+  sessionKey: key.default('main'),
+  limit: count,
+  cursor: atMost(CURSOR_MAX).exactOptional(),
+});
+export const callsCancelParams = z.strictObject({ callId: name, sessionKey: key.default('main') });
+
 export const toolsCatalogParams = z.strictObject({ sessionKey: key.default('main') });
 
 export const policyExplainParams = z.strictObject({

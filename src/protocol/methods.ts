@@ -77,6 +77,10 @@ export const METHODS = {
   'agents.list': { scope: 'operator.read', params: params.noParams, isWork: false },
   'tools.invoke': { scope: 'operator.write', params: params.toolsInvokeParams, isWork: true },
   'tools.catalog': { scope: 'operator.read', params: params.toolsCatalogParams, isWork: false },
+  'calls.start': { scope: 'operator.write', params: params.callsStartParams, isWork: true },
+  'calls.get': { scope: 'operator.read', params: params.callsGetParams, isWork: false },
+  'calls.list': { scope: 'operator.read', params: params.callsListParams, isWork: false },
+  'calls.cancel': { scope: 'operator.write', params: params.callsCancelParams, isWork: true },
   'device.pair.list': { scope: 'operator.pairing', params: params.noParams, isWork: false },
   'device.pair.approve': {
     scope: 'operator.pairing',

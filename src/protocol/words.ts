@@ -145,3 +145,7 @@ export const POLICY_VERBS = [
 ] as const;
 /** What `policy.explain` is asked about: a session tool, `exchange` (does one follow a send?) or `message` (`chat.send` by the operator). */
 export type PolicyVerb = (typeof POLICY_VERBS)[number];
+
+export const CALL_STATES = ['working', 'completed', 'failed', 'cancelled'] as const;
+/** How a deferred call stands; `failed` = its tool has answered with an error. */
+export type CallState = (typeof CALL_STATES)[number];

@@ -16,6 +16,10 @@ import { getExchange, listExchanges } from './exchange/read-exchanges.ts';
 import { announceSpawn } from './spawn/announce-spawn.ts';
 import { listModels } from '../core/list-models.ts';
 import type { RunContext, RunServices } from './context.ts';
+import { cancelCall } from './calls/cancel-call.ts';
+import { deferCall } from './calls/defer-call.ts';
+import { listCalls } from './calls/list-calls.ts';
+import { readCall } from './calls/read-call.ts';
 import { createChannelCalls } from './delivery/channel-calls.ts';
 import { sendDirect } from './delivery/send-direct.ts';
 import { dropDelivery, retryDelivery } from './delivery/desk.ts';
@@ -165,6 +169,10 @@ function toServices(host: RunServices): Services {
     stopSession: (caller, args) => stopAsSession(host, caller, args),
     readInbox: (caller, args) => readInbox(host, caller, args),
     takeInboxNews: (caller) => takeInboxNews(host, caller),
+    deferCall: (caller, call) => deferCall(host, caller, call),
+    readCall: (caller, query) => readCall(host, caller, query),
+    listCalls: (caller, query) => listCalls(host, caller, query),
+    cancelCall: (caller, callId) => cancelCall(host, caller, callId),
     waitForRuns: (wait) => waitAsOperator(host, wait),
     stopRuns: (caller, stop) => stopAsOperator(host, caller, stop),
     getRun: (runId) => getRun(host, runId),

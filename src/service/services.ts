@@ -55,6 +55,10 @@ import type { DeviceView, PairingView } from '../protocol/answers/device-answers
 import type { ExchangeQuery, ExchangesQuery } from './exchange/exchange-answers.ts';
 import type { ExchangeView, ExchangesPage } from '../protocol/answers/exchange-answers.ts';
 import type { AuditQuery } from './list-audit.ts';
+import type { CallRead, CallsPage, CallStarted } from '../protocol/answers/call-answers.ts';
+import type { CallsQuery } from './calls/list-calls.ts';
+import type { DeferrableCall } from './calls/defer-call.ts';
+import type { ReadCall } from './calls/read-call.ts';
 import type { AuditPage } from '../protocol/answers/audit-answers.ts';
 import type { OpenClientSession } from './inbox/open-client-session.ts';
 import type { ModelView } from '../protocol/answers/model-answers.ts';
@@ -124,6 +128,14 @@ export interface Services {
   readInbox(caller: SessionCaller, args: SessionsInboxArgs): Promise<SessionsInboxAnswer>;
   /** Hands over what has come since; undefined when there is nothing, and for a session that is no client's. */
   takeInboxNews(caller: SessionCaller): Promise<SessionsInboxPage | undefined>;
+  /** Does a call that waits, and answers with a handle on it; a refusal of the tool is its `result`. */
+  deferCall(caller: SessionCaller, call: DeferrableCall): Promise<CallStarted>;
+  /** How a deferred call of this session stands, now or once it is over; `signal` only ends this wait. Others reject `not_found`. */
+  readCall(caller: SessionCaller, query: ReadCall): Promise<CallRead>;
+  /** Those of this session, the newest first. */
+  listCalls(caller: SessionCaller, query: CallsQuery): Promise<CallsPage>;
+  /** Ends the wait, and nothing else. Those of others reject `not_found`. */
+  cancelCall(caller: SessionCaller, callId: string): Promise<CallRead>;
 
   // as the operator
   acceptMessage(caller: OperatorCaller, request: AcceptMessage): Promise<Accepted>;

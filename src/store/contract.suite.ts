@@ -2,6 +2,7 @@
 import { describe } from 'node:test';
 import { budgetsContract } from './contract/budgets.suite.ts';
 import { attachmentsContract } from './contract/attachments.suite.ts';
+import { callsContract } from './contract/calls.suite.ts';
 import { devicesContract } from './contract/devices.suite.ts';
 import { entriesContract } from './contract/entries.suite.ts';
 import { followUpsContract } from './contract/follow-ups.suite.ts';
@@ -29,5 +30,6 @@ export function storeContract(name: string, open: OpenHarness): void {
     purgeContract(open);
     devicesContract(open);
     attachmentsContract(open);
+    callsContract(open);
   });
 }

@@ -12,6 +12,7 @@ import type { Clock } from '../util/clock.ts';
 import type { JobHandler, JobRunner } from './jobs.ts';
 import type { AttachmentReads, AttachmentWrites } from './attachment-repository.ts';
 import type { AuditReads, AuditWrites } from './audit-repository.ts';
+import type { CallReads, CallWrites } from './call-repository.ts';
 import type { PurgeWrites } from './purge-repository.ts';
 import type {
   DeviceReads,
@@ -58,6 +59,8 @@ export type StoreSignal =
   | { type: 'session'; sessionKey: string }
   /** messages were appended to a transcript of the session */
   | { type: 'messages'; sessionKey: string }
+  /** a deferred call was cancelled */
+  | { type: 'call'; callId: string }
   /** a part of the outbox was handed over */
   | { type: 'delivery'; deliveryId: string }
   /** a device was approved, changed or revoked */
@@ -134,6 +137,7 @@ export interface ReadTx {
   readonly spawns: SpawnReads;
   readonly deliveries: DeliveryReads;
   readonly attachments: AttachmentReads;
+  readonly calls: CallReads;
   readonly audit: AuditReads;
   readonly devices: DeviceReads;
   readonly pairings: PairingReads;
@@ -158,6 +162,7 @@ export interface WriteTx {
   readonly spawns: SpawnWrites;
   readonly deliveries: DeliveryWrites;
   readonly attachments: AttachmentWrites;
+  readonly calls: CallWrites;
   readonly audit: AuditWrites;
   readonly devices: DeviceWrites;
   readonly pairings: PairingWrites;

@@ -89,7 +89,7 @@ async function answer<Name extends SessionToolName>(
 }
 
 /** Outside a run the argument names the job as well as the door's own field does; the door's wins (A13). */
-function withKeyOf(caller: SessionCaller, args: { idempotencyKey?: string }): SessionCaller {
+export function withKeyOf(caller: SessionCaller, args: { idempotencyKey?: string }): SessionCaller {
   if (caller.run !== undefined || caller.idempotencyKey !== undefined) return caller;
   return args.idempotencyKey === undefined
     ? caller

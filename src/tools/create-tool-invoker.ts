@@ -5,6 +5,7 @@ import type { Config } from '../protocol/options/config.ts';
 import { sessionToolSpec } from '../protocol/tools/session-tool-specs.ts';
 import type { SessionToolSpec } from '../protocol/tools/session-tool-specs.ts';
 import { SESSION_TOOL_NAMES } from '../protocol/tools/session-tools.ts';
+import type { SessionToolName } from '../protocol/tools/session-tools.ts';
 import { closedTool, openTools } from '../service/sessions/closed-tool.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../util/logger.ts';
@@ -34,16 +35,24 @@ export function createToolInvoker(
   options: ToolInvokerOptions,
 ): (invocation: ToolInvocation) => Promise<object> {
   return async ({ caller, tool, args }) => {
-    const name = SESSION_TOOL_NAMES.find((known) => known === tool);
-    if (name === undefined) {
-      const nearest = nearestName(tool, SESSION_TOOL_NAMES);
-      throw unavailable(`unknown tool "${briefly(tool)}", nearest: "${nearest}"`);
-    }
-    const { store, config } = options;
-    const closed = await store.read((tx) => closedTool(tx, config(), { caller, tool: name }));
-    if (closed !== undefined) throw unavailable(closed.error);
+    const name = await requireOpenTool(options, { caller, tool });
     return callSessionTool(options, { tool: name, args, caller });
   };
+}
+
+/** Returns the name of a tool that the session is offered; rejects `unknown_name` for any other. */
+export async function requireOpenTool(
+  { store, config }: Pick<ToolInvokerOptions, 'store' | 'config'>,
+  { caller, tool }: { caller: SessionCaller; tool: string },
+): Promise<SessionToolName> {
+  const name = SESSION_TOOL_NAMES.find((known) => known === tool);
+  if (name === undefined) {
+    const nearest = nearestName(tool, SESSION_TOOL_NAMES);
+    throw unavailable(`unknown tool "${briefly(tool)}", nearest: "${nearest}"`);
+  }
+  const closed = await store.read((tx) => closedTool(tx, config(), { caller, tool: name }));
+  if (closed !== undefined) throw unavailable(closed.error);
+  return name;
 }
 
 /** Returns what `tools.catalog` answers: the tools that `createToolInvoker` would call, as a model sees them. */

@@ -52,6 +52,7 @@ const MASKED = [
   'tool sessions_search',
   'tool sessions_send',
   'tool sessions_wait',
+  'method calls.get',
   'http tool',
   'http mcp',
   'http refusal',

@@ -111,8 +111,20 @@ async function askAsOperator({ ask }: CanaryWorld, runId: string): Promise<void>
   await ask('policy.explain', { as: OTHER, verb: 'send', to: ONE });
   await ask('policy.explain', { as: OTHER, verb: 'send', to: CANARIES.message }, 'socket refusal');
   await ask('tools.catalog', { sessionKey: CLIENT });
+  await deferCall(ask);
   await ask('audit.list');
   await ask(CANARIES.message, {}, 'socket refusal');
+}
+
+/** A call whose answer, with a credential of another session in it, is fetched later. */
+async function deferCall(ask: CanaryWorld['ask']): Promise<void> {
+  const args = { sessionKey: ONE, message: `SAY: it is ${CANARIES.message}` };
+  const call = { tool: 'sessions_send', args, sessionKey: OTHER };
+  const { call: made } = (await ask('calls.start', call)) as { call: Json };
+  const { callId } = made;
+  await ask('calls.get', { callId, sessionKey: OTHER, timeoutMs: 20_000 });
+  await ask('calls.list', { sessionKey: OTHER });
+  await ask('calls.cancel', { callId, sessionKey: OTHER });
 }
 
 /** Calls over HTTP, with and without the credential, well and badly. */

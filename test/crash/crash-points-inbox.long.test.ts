@@ -7,7 +7,11 @@ import { killsOf } from './crash-table.ts';
 import type { ScenarioName } from './scenarios.ts';
 
 const CLIENT = 'agent:main:mcp:client';
-const SCENARIOS: ReadonlySet<ScenarioName> = new Set<ScenarioName>(['inbox', 'inbox-timeout']);
+const SCENARIOS: ReadonlySet<ScenarioName> = new Set<ScenarioName>([
+  'inbox',
+  'inbox-timeout',
+  'calls',
+]);
 
 let crashes: CrashRun;
 before(async () => {
@@ -22,9 +26,17 @@ it('[IB11] undisturbed, each message of a client has one outcome, and stands onc
   assert.equal(transcripts[CLIENT]?.length, 5);
 });
 
+it('[TK16] undisturbed, each call has one row, and stays as it ended', async () => {
+  const { calls } = await crashes.storyOf('calls');
+  assert.deepEqual(calls, [
+    'agent:scout:main sessions_send for 1 all',
+    'agent:scout:main sessions_send for 1 all, cancelled',
+  ]);
+});
+
 describe('a gateway killed while a client has messages', { concurrency: 3 }, () => {
   for (const { step, when, left } of killsOf(({ scenario }) => SCENARIOS.has(scenario))) {
-    it(`[IB11, RC2] just ${when} ${step.unit} ${step.nth} (${step.step}) leaves ${left}; all ends as if nobody had`, (t) =>
+    it(`[IB11, TK16, RC2] just ${when} ${step.unit} ${step.nth} (${step.step}) leaves ${left}; all ends as if nobody had`, (t) =>
       crashes.killAndGoOn(t, step, when));
   }
 });

@@ -25,7 +25,8 @@ export type ScenarioName =
   | 'relay'
   | 'nested'
   | 'inbox'
-  | 'inbox-timeout';
+  | 'inbox-timeout'
+  | 'calls';
 
 export interface Scenario {
   /** Asks for it; again with the same key it is the same job. */
@@ -259,7 +260,32 @@ export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     },
     outcome: { status: 'timeout' },
   },
+  calls: {
+    ask: async (client) => {
+      await client.request('sessions.create', { key: CLIENT });
+      const first = await deferSend(client, 'one', KEY);
+      const { callId } = await deferSend(client, 'two', `${KEY}-two`);
+      await client.request('calls.cancel', { callId, sessionKey: SCOUT });
+      await answerAll(client);
+      const query = { callId: first.callId, sessionKey: SCOUT, timeoutMs: 20_000 };
+      const { runIds } = await client.call('calls.get', query);
+      return { runId: String(runIds[0]) };
+    },
+    outcome: { status: 'ok', reply: 're: one' },
+  },
 };
+
+/** A message to a client, whose answer is fetched later. */
+async function deferSend(
+  client: GatewayClient,
+  message: string,
+  idempotencyKey: string,
+): Promise<{ callId: string }> {
+  const args = { sessionKey: CLIENT, message, timeoutSeconds: 600 };
+  const call = { tool: 'sessions_send', args, sessionKey: SCOUT, idempotencyKey };
+  const { call: made } = await client.request<{ call: { callId: string } }>('calls.start', call);
+  return made;
+}
 
 /** Answers what a client has in hand until nothing is left. */
 async function answerAll(client: GatewayClient): Promise<void> {

@@ -13,6 +13,7 @@ import { createServices } from '../../src/service/create-services.ts';
 import { createRunEvents } from '../../src/service/run-events.ts';
 import type { Services } from '../../src/service/services.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { createCallStarter } from '../../src/tools/create-call-starter.ts';
 import { createToolCatalog, createToolInvoker } from '../../src/tools/create-tool-invoker.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { type Logger, silentLogger } from '../../src/util/logger.ts';
@@ -88,6 +89,7 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
     invokeTool,
     listTools: createToolCatalog({ store, config: () => config }),
     presence,
+    startCall: createCallStarter({ services, store, config: () => config }),
     version: 'fuzz',
     clock: systemClock,
     isServing: async () => true,

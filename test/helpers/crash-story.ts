@@ -19,6 +19,8 @@ export interface Story {
   exchanges: string[];
   spawns: string[];
   waits: string[];
+  /** what each deferred call waits for, and whether it was cancelled */
+  calls: string[];
 }
 
 type Row = Record<string, string | number | null>;
@@ -48,7 +50,14 @@ export function readStory(path: string): Story {
     waits: all('select * from waits')
       .map((row) => mask(`${row['waiter_key']} → ${row['target_key']} ${row['state']}`))
       .toSorted(),
+    calls: all('select * from deferred_calls').map(toCallLine).toSorted(),
   }));
+}
+
+function toCallLine(row: Row): string {
+  const { length } = JSON.parse(String(row['run_ids_json'])) as string[];
+  const end = row['cancelled_at'] === null ? '' : ', cancelled';
+  return `${row['session_key']} ${row['tool']} for ${length} ${row['mode']}${end}`;
 }
 
 /** Returns the story without its counts of tokens, for runs whose texts may differ. */

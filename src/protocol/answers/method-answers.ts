@@ -1,6 +1,7 @@
 /** What each gateway method answers; the gateway's handlers and the client's methods are typed by it. */
 import type { SessionsSearchPage, SessionsWaited } from '../tools/session-tool-answers.ts';
 import type { AuditPage } from './audit-answers.ts';
+import type { CallRead, CallsPage, CallStarted } from './call-answers.ts';
 import type { DeliveriesPage, DeskAnswer, SentDirect } from './delivery-answers.ts';
 import type { DeviceView, PairingView } from './device-answers.ts';
 import type { ExchangeView, ExchangesPage } from './exchange-answers.ts';
@@ -95,6 +96,10 @@ export interface MethodAnswers {
   'system-presence': PresenceEntry[];
   'tools.invoke': Done<{ result: unknown }>;
   'tools.catalog': { sessionKey: string; tools: OfferedTool[] };
+  'calls.start': Done<CallStarted>;
+  'calls.get': CallRead;
+  'calls.list': CallsPage;
+  'calls.cancel': Done<{ call: CallRead }>;
   'policy.explain': PolicyExplained;
   'device.pair.list': { pending: PairingView[] };
   'device.pair.approve': Done<{ device: DeviceView }>;

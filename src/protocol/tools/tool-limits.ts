@@ -18,5 +18,11 @@ export const CURSOR_MAX = 4096;
 export const WORDS_MAX = 1_000_000;
 /** seconds */
 export const WAIT_TIMEOUT_MAX = 3600;
+/** Deferred calls of one session that are kept at a time. */
+export const CALLS_MAX = 500;
+/** How long one is kept beyond its wait when nothing is asked for, and at least a tenth of that; */
+export const CALL_KEPT_MS = 600_000;
+/** and at most, from its beginning. */
+export const CALL_TTL_MAX_MS = 86_400_000;
 /** Seconds that a call waits which names none. */
 export const WAIT_TIMEOUT_DEFAULT = 30;

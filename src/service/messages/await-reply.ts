@@ -18,15 +18,16 @@ export async function awaitReply(
     const wait = { runIds: [runId], mode: 'all', deadlineAt, signal: caller.gone } as const;
     const [run] = await awaitRuns(services, wait);
     const row = must(run, `accepted run ${runId} has no row`);
-    return toAnswer(row, { timeoutMs, config: services.config() });
+    return replyOf(row, { timeoutMs, config: services.config() });
   }
   const interruptedBy = await awaitInRun(services, { call: caller.run, mode: 'all' });
   const run = await services.store.read((tx) => tx.runs.get(runId));
   const row = must(run, `accepted run ${runId} has no row`);
-  return toAnswer(row, { timeoutMs, interruptedBy, config: services.config() });
+  return replyOf(row, { timeoutMs, interruptedBy, config: services.config() });
 }
 
-function toAnswer(
+/** Returns what the sender is told of the run of its message, after a wait of so long. */
+export function replyOf(
   run: RunRow,
   wait: { timeoutMs: number; config: Config; interruptedBy?: Interruption | undefined },
 ): SessionsSent {

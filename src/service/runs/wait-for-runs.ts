@@ -90,7 +90,7 @@ async function waitOutside(
     deadlineAt: services.clock.now() + timeoutMs,
     signal,
   });
-  return toAnswer(services, { targets, runs, mode, reader, interruptedBy: undefined });
+  return waitedAnswer(services, { targets, runs, mode, reader, interruptedBy: undefined });
 }
 
 interface WaitInRun {
@@ -108,7 +108,7 @@ async function waitInRun(services: RunServices, wait: WaitInRun): Promise<Sessio
   const { targets } = opened;
   const interruptedBy = await awaitInRun(services, { call, mode });
   const runs = await services.store.read((tx) => readTargets(tx, targets));
-  return toAnswer(services, { targets, runs, mode, reader: 'session', interruptedBy });
+  return waitedAnswer(services, { targets, runs, mode, reader: 'session', interruptedBy });
 }
 
 /** Who is waited for is decided once: done again after a crash, the call goes on with its own rows. */
@@ -136,8 +136,9 @@ async function readTargets(tx: ReadTx, targets: readonly WaitedTarget[]): Promis
   return runs;
 }
 
-function toAnswer(
-  services: RunServices,
+/** Returns what is told of the runs of a wait; `runs` are those of `targets`, in their order. */
+export function waitedAnswer(
+  services: Pick<RunServices, 'config'>,
   {
     targets,
     runs,

@@ -65,6 +65,8 @@ const FILL = [
   `update tool_calls set held_json = '{}' where run_id like '%77'`,
   `insert into attachments (folder_id, child_key, agent_id, files_json, state, created_at)
     select 'folder ' || n, 'key ' || n, 'agent', '{}', 'kept', n from generate_series(1, ${ROWS}) n`,
+  `insert into deferred_calls (call_id, session_key, tool, run_ids_json, mode, created_at, deadline_at, expires_at)
+    select 'call ' || n, 'key ' || n % 100, 'sessions_wait', '[]', 'all', n, n, n from generate_series(1, ${ROWS}) n`,
   `insert into waits (wait_id, waiter_run_id, waiter_key, target_run_id, target_key, deadline_at, state, created_at)
     select 'wait ' || n, 'run ' || n, 'key ' || n % 100, 'run ' || n, 'key ' || n % 90, n, 'done', n
     from generate_series(1, ${ROWS}) n`,
@@ -414,6 +416,18 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     (tx) => tx.attachments.ofChild('key 9'),
     /using attachments_child_key_key/,
   ],
+  ['calls.get', (tx) => tx.calls.get('call 9'), /using deferred_calls_pkey/],
+  [
+    'calls.pageOf',
+    (tx) => tx.calls.pageOf({ sessionKey: 'key 9', cursor: undefined, limit: 9 }),
+    /using deferred_calls_page/,
+  ],
+  [
+    'calls.hasAtLeast',
+    (tx) => tx.calls.hasAtLeast({ sessionKey: 'key 9', count: 9, now: 1 }),
+    /using deferred_calls_kept/,
+  ],
+  ['calls.expired', (tx) => tx.calls.expired(90, 9), /using deferred_calls_expiry/],
   ['pairings.ofDevice', (tx) => tx.pairings.ofDevice('device 9'), /using pairings_device_id_key/],
   ['deliveries.byState', (tx) => tx.deliveries.byState('queued', 9), /using deliveries_state on/],
 ];

@@ -18,6 +18,7 @@ import { devices } from './migrations/0010-devices.ts';
 import { childrenOfWindows } from './migrations/0011-children-of-windows.ts';
 import { budgets } from './migrations/0012-budgets.ts';
 import { attachments, nameStore } from './migrations/0013-attachments.ts';
+import { deferredCalls } from './migrations/0014-deferred-calls.ts';
 import type { SqlSteps } from './sql-steps.ts';
 
 export interface Migration {
@@ -43,6 +44,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 11, name: 'children-of-windows', statements: childrenOfWindows },
   { version: 12, name: 'budgets', statements: budgets },
   { version: 13, name: 'attachments', statements: attachments, fill: nameStore },
+  { version: 14, name: 'deferred-calls', statements: deferredCalls },
 ];
 
 /** The schema that this program works with. */

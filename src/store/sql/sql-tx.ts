@@ -1,6 +1,7 @@
 import type { JobWrites } from '../follow-up-repository.ts';
 import type { StoreSignal, WriteTx } from '../store.ts';
 import { SqlAttachments } from './attachments.ts';
+import { SqlCalls } from './calls.ts';
 import { SqlAudit } from './audit.ts';
 import { SqlBudgets } from './budgets.ts';
 import { SqlDeliveries } from './deliveries.ts';
@@ -40,6 +41,7 @@ export class SqlTx implements WriteTx {
   readonly spawns: SqlSpawns;
   readonly deliveries: SqlDeliveries;
   readonly attachments: SqlAttachments;
+  readonly calls: SqlCalls;
   readonly audit: SqlAudit;
   readonly devices: SqlDevices;
   readonly pairings: SqlPairings;
@@ -65,6 +67,7 @@ export class SqlTx implements WriteTx {
     this.spawns = new SqlSpawns(unit);
     this.deliveries = new SqlDeliveries(unit);
     this.attachments = new SqlAttachments(unit);
+    this.calls = new SqlCalls(unit);
     this.audit = new SqlAudit(unit);
     this.devices = new SqlDevices(unit);
     this.pairings = new SqlPairings(unit);

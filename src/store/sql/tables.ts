@@ -2,6 +2,7 @@
 import type { Generated } from 'kysely';
 import type { AttachmentRow, StoreIdentityRow } from '../attachment-repository.ts';
 import type { AuditRow } from '../audit-repository.ts';
+import type { DeferredCallRow } from '../call-repository.ts';
 import type { BudgetHoldRow, BudgetRow } from '../budget-repository.ts';
 import type { GatewayRow, LaneRow } from '../lane-repository.ts';
 import type { DeviceRow, PairingRow } from '../device-repository.ts';
@@ -54,6 +55,7 @@ export interface Rows {
   deliveries: DeliveryRow;
   attachments: AttachmentRow;
   store_identity: StoreIdentityRow;
+  deferred_calls: DeferredCallRow;
   audit: AuditRow;
   devices: DeviceRow;
   pairings: PairingRow;

@@ -284,6 +284,22 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
     (tx) => tx.attachments.ofChild('k'),
     /sqlite_autoindex_attachments_2 \(child_key=\?\)/,
   ],
+  ['calls.get', (tx) => tx.calls.get('c'), /sqlite_autoindex_deferred_calls_1 \(call_id=\?\)/],
+  [
+    'calls.pageOf',
+    (tx) => tx.calls.pageOf({ sessionKey: 'k', cursor: undefined, limit: 9 }),
+    /INDEX deferred_calls_page \(session_key=\? AND \(created_at,call_id\)<\(\?,\?\)\)/,
+  ],
+  [
+    'calls.hasAtLeast',
+    (tx) => tx.calls.hasAtLeast({ sessionKey: 'k', count: 9, now: 1 }),
+    /INDEX deferred_calls_kept \(session_key=\? AND expires_at>\?\)/,
+  ],
+  [
+    'calls.expired',
+    (tx) => tx.calls.expired(9, 9),
+    /INDEX deferred_calls_expiry \(expires_at<\?\)/,
+  ],
   ['toolCalls.ofRun', (tx) => tx.toolCalls.ofRun('r'), /sqlite_autoindex_tool_calls_1/],
   ['waits.openOfLane', (tx) => tx.waits.openOfLane('k'), /INDEX waits_open_of_lane/],
   ['waits.endOfRun', (tx) => tx.waits.endOfRun('r', 1), /INDEX waits_open_of_run/],

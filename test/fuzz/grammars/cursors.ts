@@ -29,6 +29,7 @@ const LISTS: ((cursor: string | undefined) => {
   (cursor) => ({ method: 'usage', params: { by: 'session', limit: 1, cursor } }),
   (cursor) => ({ method: 'usage', params: { by: 'day', limit: 1, cursor } }),
   (cursor) => ({ method: 'deliveries.list', params: { limit: 1, cursor } }),
+  (cursor) => ({ method: 'calls.list', params: { sessionKey: 'main', limit: 1, cursor } }),
   (cursor) => tool('sessions_list', { limit: 1, cursor }),
   (cursor) => tool('sessions_history', { sessionKey: 'main', limit: 1, cursor }),
   (cursor) => tool('sessions_search', { query: 'hello', limit: 1, cursor }),

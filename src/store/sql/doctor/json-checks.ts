@@ -13,6 +13,7 @@ const COLUMNS: [table: string, column: string, key: string][] = [
   ['spawns', 'route_json', 'child_key'],
   ['spawns', 'attach_as_json', 'child_key'],
   ['attachments', 'files_json', 'folder_id'],
+  ['deferred_calls', 'run_ids_json', 'call_id'],
   ['audit', 'detail_json', 'id'],
   ['devices', 'scopes_json', 'id'],
   ['pairings', 'scopes_json', 'id'],

@@ -1,0 +1,84 @@
+/** A deferred call as its session sees it, from its row and the runs that it waits for. */
+import type { SessionCaller } from '../../core/caller.ts';
+import { type CallStanding, runAsOf, standingOf } from '../../core/deferred-call.ts';
+import { toldOf } from '../../core/refusals.ts';
+import type { CallRead, CallView } from '../../protocol/answers/call-answers.ts';
+import { isToolFailure } from '../../protocol/tools/session-tools.ts';
+import type { DeferredCallRow } from '../../store/call-repository.ts';
+import type { RunRow } from '../../store/run-repository.ts';
+import type { ReadTx } from '../../store/store.ts';
+import { must } from '../../util/assert.ts';
+import { replyOf } from '../messages/await-reply.ts';
+import type { ServiceContext } from '../context.ts';
+import { sessionTargets, type WaitedTarget } from '../runs/wait-targets.ts';
+import { waitedAnswer } from '../runs/wait-for-runs.ts';
+
+interface Waited {
+  targets: readonly WaitedTarget[];
+  runs: readonly RunRow[];
+}
+
+/** Returns how the call stands now, with its answer when it has one. What its session may see no longer is refused in it. */
+export async function lookAtCall(
+  tx: ReadTx,
+  context: Pick<ServiceContext, 'config' | 'clock'>,
+  { caller, row }: { caller: SessionCaller; row: DeferredCallRow },
+): Promise<CallRead> {
+  const args = { runIds: runIdsOf(row) };
+  const found = await sessionTargets(tx, context, { caller, args });
+  if ('error' in found) return seenAs(row, { type: 'answered', at: row.createdAt }, toldOf(found));
+  const runs: RunRow[] = [];
+  for (const { runId } of found.targets)
+    runs.push(must(await tx.runs.get(runId), `run ${runId} vanished`));
+  const standing = standingOf(row, { runs, now: context.clock.now() });
+  if (standing.type !== 'answered') return seenAs(row, standing);
+  const waited = { targets: found.targets, runs: runs.map((run) => runAsOf(run, standing.at)) };
+  return seenAs(row, standing, answerOf(context, row, waited));
+}
+
+/** The runs that a call waits for. */
+export function runIdsOf({ runIdsJson }: DeferredCallRow): string[] {
+  try {
+    return JSON.parse(runIdsJson) as string[];
+  } catch {
+    // a torn row names no run any more
+    return [];
+  }
+}
+
+function seenAs(row: DeferredCallRow, standing: CallStanding, result?: object): CallRead {
+  const { callId, tool, createdAt, deadlineAt, expiresAt } = row;
+  const updatedAt = standing.type === 'working' ? createdAt : standing.at;
+  const view = { callId, tool, runIds: runIdsOf(row), createdAt, updatedAt, deadlineAt, expiresAt };
+  if (result === undefined)
+    return { ...view, state: standing.type === 'cancelled' ? 'cancelled' : 'working' };
+  return { ...view, state: isToolFailure(result) ? 'failed' : 'completed', result };
+}
+
+/** The words in which the call itself would have answered. */
+function answerOf(
+  context: Pick<ServiceContext, 'config'>,
+  row: DeferredCallRow,
+  { targets, runs }: Waited,
+): object {
+  const [run] = runs;
+  const [target] = targets;
+  if (row.tool !== 'sessions_send' || run === undefined || target === undefined)
+    return waitedAnswer(context, {
+      targets,
+      runs,
+      mode: row.mode,
+      reader: 'session',
+      interruptedBy: undefined,
+    });
+  const timeoutMs = row.deadlineAt - row.createdAt;
+  return {
+    ...replyOf(run, { timeoutMs, config: context.config() }),
+    sessionKey: target.shownKey,
+  };
+}
+
+/** The same without the answer, as lists have it. */
+export function withoutAnswer({ result: _answer, ...view }: CallRead): CallView {
+  return view;
+}
