@@ -9,9 +9,9 @@ import { createToolServer } from './mcp-tool-server.ts';
 
 type Json = Record<string, unknown>;
 
-/** Returns the settings of the test server as a program. */
-export function stdioServer(more: Json = {}): Json {
-  return { command: process.execPath, args: [program('mcp-stdio-program.ts')], ...more };
+/** Returns the settings of the test server as a program, with these arguments of it. */
+export function stdioServer(more: Json = {}, args: readonly string[] = []): Json {
+  return { command: process.execPath, args: [program('mcp-stdio-program.ts'), ...args], ...more };
 }
 
 /** Returns the settings of a program that behaves badly in this way. */

@@ -1,16 +1,11 @@
 /** One connection to an MCP server, over the published client. Loaded when the first server is needed. */
 import type { Readable } from 'node:stream';
-import {
-  Client,
-  type ClientOptions,
-  ProtocolError,
-  StreamableHTTPClientTransport,
-  type Tool,
-} from '@modelcontextprotocol/client';
+import { Client, type ClientOptions, ProtocolError, type Tool } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { McpAnswer } from '../../core/mcp-result.ts';
 import type { McpServerSettings } from '../../protocol/options/mcp-options.ts';
-import { createBoundedFetch, MAX_ANSWER_BYTES } from './bounded-fetch.ts';
+import { MAX_ANSWER_BYTES } from './bounded-fetch.ts';
+import { HttpTransport } from './http-transport.ts';
 import { keepTail } from './keep-tail.ts';
 
 export interface McpConnection {
@@ -68,10 +63,11 @@ async function open(options: ConnectOptions, mode: Negotiation): Promise<McpConn
       listChanged: { tools: { autoRefresh: false, onChanged: options.onToolsChanged } },
     },
   );
-  const transport = settings.url === undefined ? toProgram(options) : toAddress(settings);
-  // it may never answer, or not even take the request
+  const transport = toTransport(options);
   const close = async (): Promise<void> => {
+    if (transport instanceof HttpTransport) await transport.leave();
     await client.close().catch(() => {});
+    // while it connects, the client does not know it yet
     await transport.close().catch(() => {});
   };
   const { promise: givenUp, reject } = Promise.withResolvers<never>();
@@ -113,8 +109,12 @@ function toConnection(client: Client, close: () => Promise<void>): McpConnection
   };
 }
 
-function toProgram({ settings, onProgram }: ConnectOptions): StdioClientTransport {
-  const { command = '', args, env, cwd } = settings;
+function toTransport({
+  settings,
+  onProgram,
+}: ConnectOptions): StdioClientTransport | HttpTransport {
+  const { command = '', args, env, cwd, url } = settings;
+  if (url !== undefined) return new HttpTransport({ url, headers: asTexts(settings.headers) });
   const transport = new StdioClientTransport({
     command,
     args,
@@ -125,15 +125,6 @@ function toProgram({ settings, onProgram }: ConnectOptions): StdioClientTranspor
     maxBufferSize: MAX_ANSWER_BYTES,
   });
   onProgram(keepTail(transport.stderr as Readable));
-  return transport;
-}
-
-function toAddress({ url = '', headers }: McpServerSettings): StreamableHTTPClientTransport {
-  const transport = new StreamableHTTPClientTransport(new URL(url), {
-    requestInit: { headers: asTexts(headers) },
-    fetch: createBoundedFetch(() => void transport.close()),
-    onInsufficientScope: 'throw',
-  });
   return transport;
 }
 

@@ -15,6 +15,13 @@ describe('the tools of an MCP server', { concurrency: 2 }, () => {
     assert.deepEqual(await world.names('other'), ['one__go', 'two__go']);
   });
 
+  it('[MS1] are those of a server too that speaks the newest revision alone', async (t) => {
+    const world = mcpWorld(t, { s: stdioServer({}, ['--newest']) });
+    assert.equal((await world.call('s__echo', { text: 'hello' })).text, 'hello');
+    await world.call('s__grow');
+    await until(async () => (await world.names()).includes('s__grown'));
+  });
+
   it('[MS13] follow their server when it says that they have changed', async (t) => {
     const world = mcpWorld(t, { s: stdioServer() });
     assert.ok(!(await world.names()).includes('s__grown'));

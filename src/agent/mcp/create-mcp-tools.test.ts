@@ -7,6 +7,11 @@ import type { ToolContext } from '../runtime.ts';
 
 type Json = Record<string, unknown>;
 
+async function isCall(request: Request): Promise<boolean> {
+  if (request.method !== 'POST') return false;
+  return (await request.clone().text()).includes('"tools/call"');
+}
+
 describe('the tools of an MCP server', { concurrency: 2 }, () => {
   it('[MS1, MS7] are listed and called, over stdio', async (t) => {
     const world = mcpWorld(t, { s: stdioServer() });
@@ -87,6 +92,39 @@ describe('a server over HTTP', { concurrency: 2 }, () => {
     assert.deepEqual(await world.names(), []);
     assert.match(world.mcp.whyMissing('s__x') ?? '', /HTTP 401; check its headers/);
     assert.doesNotMatch(JSON.stringify(world.log), /secret page|127\.0\.0\.1/);
+  });
+
+  it('[MS15] that has forgotten us is connected to again, and a call that it did not look at made once more', async (t) => {
+    let forgets = 1;
+    const server = await startHttpServer(t, async (request) => {
+      if (!(await isCall(request)) || forgets === 0) return undefined;
+      forgets -= 1;
+      return new Response('who are you?', { status: 404 });
+    });
+    const world = mcpWorld(t, { s: { url: server.url } });
+    assert.equal((await world.call('s__echo', { text: 'again' })).text, 'again');
+    forgets = 2;
+    const { isError, text } = await world.call('s__echo', { text: 'never' });
+    assert.equal(isError, true);
+    assert.match(text, /it answered HTTP 404/);
+  });
+
+  it('[MS9] that breaks off its answer fails the call at once', async (t) => {
+    const ends = [
+      (stream: ReadableStreamDefaultController<Uint8Array>) => stream.close(),
+      (stream: ReadableStreamDefaultController<Uint8Array>) => stream.error(new Error('broken')),
+    ];
+    const server = await startHttpServer(t, async (request) => {
+      if (!(await isCall(request))) return undefined;
+      const body = new ReadableStream<Uint8Array>({ pull: (stream) => ends.shift()?.(stream) });
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    });
+    const world = mcpWorld(t, { s: { url: server.url } });
+    for (let at = 0; at < 2; at += 1) {
+      const { isError, text } = await world.call('s__echo', { text: 'x' });
+      assert.equal(isError, true);
+      assert.match(text, /the connection broke; whether the call was done is unknown/);
+    }
   });
 
   it('[MS8] that is gone is an error, and no secret of its address is told', async (t) => {

@@ -3,6 +3,9 @@
 /** As much of a server's own words as an error shows. */
 const MAX_WORDS = 500;
 
+/** Code of our own for a request whose answer cannot come any more. */
+export const CUT_OFF = -32_098;
+
 const OF_SYSTEM: Readonly<Record<string, string>> = {
   ENOENT: 'its command or folder is not there',
   EACCES: 'its command may not be run',
@@ -11,6 +14,7 @@ const OF_SYSTEM: Readonly<Record<string, string>> = {
   ECONNRESET: 'the connection broke',
   UND_ERR_SOCKET: 'the connection broke',
   TOO_LARGE: 'its answer is larger than 10 MB',
+  [CUT_OFF]: 'the connection broke',
   CONNECTION_CLOSED: 'it ended',
   NOT_CONNECTED: 'it ended',
   REQUEST_TIMEOUT: 'it did not answer in time',
@@ -34,7 +38,7 @@ export function describeMcpFailure(error: unknown, mask: (text: string) => strin
 export function isServerError(error: unknown): boolean {
   // a time limit that has passed has a number too
   if (!(error instanceof Error) || error instanceof DOMException) return false;
-  return 'code' in error && typeof error.code === 'number';
+  return 'code' in error && typeof error.code === 'number' && error.code !== CUT_OFF;
 }
 
 /** Returns the HTTP status of an answer that was a failure, undefined when it is no such thing. */

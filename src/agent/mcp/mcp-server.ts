@@ -9,6 +9,7 @@ import { credentialsOf } from '../../core/mcp-credentials.ts';
 import { type McpOutcome, toMcpOutcome } from '../../core/mcp-result.ts';
 import { type McpTool, toMcpTools } from '../../core/mcp-tool-list.ts';
 import type { McpServerSettings } from '../../protocol/options/mcp-options.ts';
+import { atMost } from '../../util/at-most.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { McpConnection } from './connect-server.ts';
@@ -37,7 +38,7 @@ interface Live {
 
 /** One that dies sooner is taken for broken, not for unlucky. */
 const STEADY_MS = 60_000;
-/** How long a turn waits for a server whose last start has failed. */
+/** How long a turn waits for a server whose last start has failed, or for a list that has changed. */
 const RETRY_WAIT_MS = 2_000;
 /** Calls in a row without an answer, after which it is started again. */
 const MAX_SILENT_CALLS = 3;
@@ -80,7 +81,7 @@ export class McpServer {
     this.#touch();
     if (this.#live === undefined)
       await (this.#hasFailedToStart ? atMost(RETRY_WAIT_MS, this.#start()) : this.#start());
-    else if (this.#isStale) await this.#relist(this.#live);
+    else if (this.#isStale) await atMost(RETRY_WAIT_MS, this.#relist(this.#live));
     return this.#live?.catalog.tools ?? [];
   }
 
@@ -266,14 +267,6 @@ export class McpServer {
   get #title(): string {
     return `MCP server ${this.#options.name}`;
   }
-}
-
-/** Resolves with the promise, or after so long without it. */
-async function atMost(ms: number, promise: Promise<void>): Promise<void> {
-  const { promise: over, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  await Promise.race([promise, over]);
-  clearTimeout(timer);
 }
 
 function failure(text: string): McpOutcome {
