@@ -24,7 +24,7 @@ const offeredTo = (world: TestWorld, key: string): string[] => {
   return tools.map((tool) => tool.function.name).filter((name) => name.includes('__'));
 };
 
-test('[MS1, MS2, MS8] an agent and its sub-agent call the tools of their servers, and do without those that cannot be had', async (t) => {
+test('[MS1, MS2, MS8, MS18] an agent and its sub-agent call the tools of their servers, and do without those that cannot be had', async (t) => {
   const config = {
     mcp: {
       servers: {
@@ -73,6 +73,12 @@ test('[MS1, MS2, MS8] an agent and its sub-agent call the tools of their servers
   assert.deepEqual(
     offered.filter((name) => name !== 'tools__die'),
     offeredTo(world, child),
+  );
+
+  const { mcpServers } = await world.client.request<{ mcpServers: Json[] }>('status');
+  assert.deepEqual(
+    mcpServers.map(({ name, state }) => `${String(name)} ${String(state)}`),
+    ['tools ready', 'mine off', 'lost failed'],
   );
 
   await world.say(B, 'SAY: mine');

@@ -111,6 +111,17 @@ export interface TurnTools {
   whyMissing(name: string): string | undefined;
 }
 
+/** How an MCP server is doing, as the operator is told. */
+export interface ToolServerState {
+  name: string;
+  /** `off`: no turn has needed it, or not for long */
+  state: 'off' | 'ready' | 'failed';
+  /** how many tools it has, when it is ready */
+  tools?: number;
+  /** why it failed */
+  reason?: string;
+}
+
 /** What is asked for tools; it resolves also when some of their sources fail. */
 export interface ToolQuestion {
   agentId: string;

@@ -217,6 +217,7 @@ function buildServices(
         whyMissing: mcpTools.whyMissing,
       };
     },
+    toolServers: mcpTools.states,
     channels: new Map([webchat, ...channels].map((channel) => [channel.id, channel])),
   };
   const host = createServices(context);

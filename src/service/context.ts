@@ -1,5 +1,5 @@
 /** What every use case is given. Built once, in `app/`. */
-import type { AgentRuntime, ToolQuestion, TurnTools } from '../agent/runtime.ts';
+import type { AgentRuntime, ToolQuestion, ToolServerState, TurnTools } from '../agent/runtime.ts';
 import type { ChannelAdapter } from '../channels/channel.ts';
 import type { Config } from '../protocol/options/config.ts';
 import type { Store } from '../store/store.ts';
@@ -31,6 +31,8 @@ export interface RunContext extends ServiceContext {
   runtimeFor(provider: string): AgentRuntime;
   /** Returns the tools that an agent's sessions would see; which of them one is offered is decided by tool policy. */
   toolsOf(question: ToolQuestion): Promise<TurnTools>;
+  /** Returns how the servers of tools are doing; absent = there are none. */
+  toolServers?: (() => readonly ToolServerState[]) | undefined;
   channels: ReadonlyMap<string, ChannelAdapter>;
 }
 

@@ -6,7 +6,7 @@ import type { Config } from '../../protocol/options/config.ts';
 import type { McpServerSettings } from '../../protocol/options/mcp-options.ts';
 import { whyUnusable } from '../../protocol/tools/usable-arguments.ts';
 import type { Logger } from '../../util/logger.ts';
-import type { AgentTool, ToolQuestion } from '../runtime.ts';
+import type { AgentTool, ToolQuestion, ToolServerState } from '../runtime.ts';
 import { McpServer } from './mcp-server.ts';
 
 export interface McpToolsOptions {
@@ -22,6 +22,8 @@ export interface McpTools {
   toolsOf(question: ToolQuestion): Promise<AgentTool[]>;
   /** Returns why a tool of a configured server is not there, undefined when nothing is known of it. */
   whyMissing(name: string): string | undefined;
+  /** Returns how each server is doing that is switched on. */
+  states(): ToolServerState[];
   /** Ends the servers whose settings have changed or that are there no more; calls that are going fail. */
   reconfigure(): void;
   /** Ends all of them. */
@@ -63,9 +65,13 @@ export function createMcpTools({ config, logger, version }: McpToolsOptions): Mc
     },
     whyMissing: (name) => {
       const [owner = '', ...rest] = name.split(MCP_SEPARATOR);
-      const fault = rest.length === 0 ? undefined : running.get(owner)?.fault;
-      return fault === undefined ? undefined : `MCP server ${owner} is not available, ${fault}`;
+      const reason = rest.length === 0 ? undefined : running.get(owner)?.state.reason;
+      return reason === undefined ? undefined : `MCP server ${owner} is not available, ${reason}`;
     },
+    states: () =>
+      Object.entries(config().mcp.servers)
+        .filter(([, { enabled }]) => enabled)
+        .map(([name]) => ({ name, ...(running.get(name)?.state ?? { state: 'off' }) })),
     stop: async () => {
       isStopped = true;
       const servers = [...running.values()];

@@ -12,6 +12,7 @@ import type { McpServerSettings } from '../../protocol/options/mcp-options.ts';
 import { atMost } from '../../util/at-most.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import type { Logger } from '../../util/logger.ts';
+import type { ToolServerState } from '../runtime.ts';
 import type { McpConnection } from './connect-server.ts';
 import { describeMcpFailure, isServerError, statusOf } from './describe-mcp-failure.ts';
 
@@ -68,9 +69,10 @@ export class McpServer {
     this.#mask = (text) => maskGiven(text, secrets);
   }
 
-  /** Why its tools are not there, undefined when they are. */
-  get fault(): string | undefined {
-    return this.#live === undefined ? this.#fault : undefined;
+  /** How it is doing. */
+  get state(): Omit<ToolServerState, 'name'> {
+    if (this.#live !== undefined) return { state: 'ready', tools: this.#live.catalog.tools.length };
+    return this.#fault === undefined ? { state: 'off' } : { state: 'failed', reason: this.#fault };
   }
 
   /**
@@ -180,6 +182,7 @@ export class McpServer {
       this.#live = { connection, catalog, since: performance.now() };
       this.#silentCalls = 0;
       this.#hasFailedToStart = false;
+      this.#fault = undefined;
       logger.info({ mcpServer: name, tools: catalog.tools.length }, 'an MCP server is ready');
     } catch (error) {
       void connection?.close();
