@@ -72,10 +72,15 @@ test('[MS5] descriptions and schemas are bounded, and a model reads nothing that
   ]);
 });
 
-test('[MS5] a server has at most 200 tools', () => {
+test('[MS5] a server has at most 200 tools, and 500 KB of them', () => {
   const many = Array.from({ length: 300 }, (_, at) => `t${at}`);
   const { tools, leftOut } = toMcpTools('s', listed(...many), {});
   assert.deepEqual([tools.length, leftOut.length], [200, 100]);
+  const large = listed(...many).map((tool) => ({
+    ...tool,
+    inputSchema: { type: 'object', title: 't'.repeat(30_000) },
+  }));
+  assert.equal(toMcpTools('s', large, {}).tools.length, 16);
 });
 
 test('[MS6] toolFilter takes tools by the name of the server or the offered one, and exclude wins', () => {

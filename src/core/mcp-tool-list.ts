@@ -34,6 +34,8 @@ export interface McpToolList {
 const MAX_TOOLS = 200;
 const MAX_DESCRIPTION_LETTERS = 2_000;
 const MAX_SCHEMA_BYTES = 32_768;
+/** Of all its tools; a hundred tools of everyday servers have a tenth of it. */
+const MAX_LIST_BYTES = 500_000;
 const MAX_SCHEMA_DEPTH = 32;
 const MAX_GIVEN_LETTERS = 256;
 
@@ -49,12 +51,18 @@ export function toMcpTools(
   );
   const taken = new Map<string, McpTool>();
   const leftOut: string[] = [];
-  for (const tool of listed) {
-    const name = names.get(tool.name) ?? '';
-    if (!isKept(filter, { given: tool.name, name })) continue;
-    const fault = taken.has(name) ? 'is there twice' : faultOfTool(tool, taken.size);
-    if (fault === undefined) taken.set(name, toTool(tool, name));
-    else leftOut.push(`${briefly(tool.name)} ${fault}`);
+  let room = MAX_LIST_BYTES;
+  for (const one of listed) {
+    const name = names.get(one.name) ?? '';
+    if (!isKept(filter, { given: one.name, name })) continue;
+    const tool = taken.has(name) ? 'is there twice' : toTool(one, { name, room });
+    if (typeof tool === 'string') leftOut.push(`${briefly(one.name)} ${tool}`);
+    else if (taken.size === MAX_TOOLS)
+      leftOut.push(`${briefly(one.name)} is beyond the ${MAX_TOOLS} tools of one server`);
+    else {
+      taken.set(name, tool);
+      room -= bytesOf(tool);
+    }
   }
   const tools = [...taken.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   return { tools, leftOut };
@@ -69,26 +77,30 @@ function isKept(
   return (include === undefined || isNamedBy(include)) && !isNamedBy(exclude);
 }
 
-function faultOfTool({ name, inputSchema }: ListedTool, count: number): string | undefined {
-  if (count >= MAX_TOOLS) return `is beyond the ${MAX_TOOLS} tools of one server`;
-  if (name === '' || name.length > MAX_GIVEN_LETTERS)
+/** Returns the tool, or why it is left out. */
+function toTool(
+  { name: given, description = '', inputSchema }: ListedTool,
+  { name, room }: { name: string; room: number },
+): McpTool | string {
+  if (given === '' || given.length > MAX_GIVEN_LETTERS)
     return `has no name of 1 to ${MAX_GIVEN_LETTERS} letters`;
   if (isDeeperThan(inputSchema, MAX_SCHEMA_DEPTH))
     return `has a schema deeper than ${MAX_SCHEMA_DEPTH} levels`;
-  return Buffer.byteLength(JSON.stringify(inputSchema)) > MAX_SCHEMA_BYTES
-    ? `has a schema larger than ${MAX_SCHEMA_BYTES} bytes`
-    : undefined;
-}
-
-function toTool({ name: given, description = '', inputSchema }: ListedTool, name: string): McpTool {
+  if (bytesOf(inputSchema) > MAX_SCHEMA_BYTES)
+    return `has a schema larger than ${MAX_SCHEMA_BYTES} bytes`;
   const { $schema: _dialect, ...schema } = inputSchema;
-  return {
+  const tool = {
     given,
     name,
     description: visible(description).slice(0, MAX_DESCRIPTION_LETTERS).toWellFormed(),
     // some endpoints refuse an object without them
     parameters: { properties: {}, ...schema, type: 'object' },
   };
+  return bytesOf(tool) > room ? `is beyond the ${MAX_LIST_BYTES} bytes of one server` : tool;
+}
+
+function bytesOf(value: object): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
 
 /** People who look at a description see what a model reads: no control, direction, zero-width or tag letters. */

@@ -2,6 +2,7 @@
  * A program that behaves badly as an MCP server over stdio: `node test/helpers/mcp-raw-program.ts WAY`.
  * It speaks the protocol by hand, because no library would let it do these things.
  */
+import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 type Json = Record<string, unknown>;
@@ -38,12 +39,12 @@ const ANSWERS: Record<string, () => Json> = {
     serverInfo: { name: 'raw', version: '1' },
   }),
   'tools/list': () => ({ tools: (LISTS[way] ?? (() => [tool('go')]))() }),
-  'tools/call': () => ({ content: [{ type: 'text', text: 'done' }] }),
+  'tools/call': () => ({ content: [{ type: 'text', text: `done by ${process.pid}` }] }),
 };
 
 function answer({ id, method }: Json): void {
   const isCall = method === 'tools/call';
-  if (way === 'silent' || (way === 'mute' && isCall)) return;
+  if (way === 'silent' || way === 'stubborn and silent' || (way === 'mute' && isCall)) return;
   if (way === 'fill' && isCall) {
     process.stdout.write(`{"jsonrpc":"2.0","id":${String(id)},"result":"${'f'.repeat(11_000_000)}`);
     return;
@@ -66,6 +67,15 @@ if (way === 'gone') {
   process.stderr.write('cannot start: no such thing\n');
   process.exit(1);
 }
+const effects = process.env['EFFECTS'];
+if (effects !== undefined) writeFileSync(effects, String(process.pid));
+const isStubborn = way.startsWith('stubborn');
+if (isStubborn) {
+  process.on('SIGTERM', () => {});
+  setInterval(() => {}, 1_000);
+}
 const lines = createInterface({ input: process.stdin });
 lines.on('line', (line) => answer(JSON.parse(line) as Json));
-lines.on('close', () => process.exit(0));
+lines.on('close', () => {
+  if (!isStubborn) process.exit(0);
+});

@@ -32,6 +32,8 @@ export interface ConnectOptions {
   onClosed: () => void;
   /** told before the attempt begins: how to get the last lines that the program wrote on standard error */
   onProgram: (lastLines: () => string[]) => void;
+  /** told of the end of an attempt that failed: resolves when nothing is left of it */
+  onClosing: (closing: Promise<void>) => void;
 }
 
 /** Pages of a list of tools. */
@@ -81,8 +83,9 @@ async function open(options: ConnectOptions, mode: Negotiation): Promise<McpConn
     await Promise.race([client.connect(transport, { timeout, signal }), givenUp]);
   } catch (error) {
     // giving up is not kept waiting by a program that does not end
-    const closed = close();
-    if (!signal.aborted) await closed;
+    const closing = close();
+    options.onClosing(closing);
+    if (!signal.aborted) await closing;
     throw error;
   } finally {
     signal.removeEventListener('abort', giveUp);

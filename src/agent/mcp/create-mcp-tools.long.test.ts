@@ -65,7 +65,7 @@ describe('a server that cannot be used', { concurrency: 2 }, () => {
 
   it('[MS17] that floods its output, or answers without an end, is bounded', async (t) => {
     const world = mcpWorld(t, { noisy: badServer('noisy'), fill: badServer('fill') });
-    assert.equal((await world.call('noisy__go')).text, 'done');
+    assert.match((await world.call('noisy__go')).text, /^done/);
     const { isError, text } = await world.call('fill__go');
     assert.deepEqual([isError, /it ended/.test(text)], [true, true], text);
   });
@@ -128,6 +128,22 @@ describe('the end of a server', { concurrency: 2 }, () => {
     await world.mcp.stop();
     await until(() => !isAlive(next));
     assert.deepEqual(await world.names(), []);
+  });
+});
+
+describe('a program that does not want to end', () => {
+  it('[MS16] is killed, also when it never answered', async (t) => {
+    const { env, lines } = effectsOf(t);
+    const world = mcpWorld(t, {
+      slow: badServer('stubborn'),
+      mute: badServer('stubborn and silent', { env, connectionTimeoutMs: 3_000 }),
+    });
+    const pid = Number((await world.call('slow__go')).text.replace('done by ', ''));
+    assert.ok(isAlive(pid));
+    const mute = Number(lines());
+    assert.ok(isAlive(mute));
+    await world.mcp.stop();
+    await until(() => !isAlive(pid) && !isAlive(mute));
   });
 });
 

@@ -59,6 +59,8 @@ export class McpServer {
   #fault: string | undefined;
   #silentCalls = 0;
   #openCalls = 0;
+  /** connections that are being ended; a program may take some seconds for it */
+  readonly #closing = new Set<Promise<void>>();
   #idle: NodeJS.Timeout | undefined;
   #lastLines: () => string[] = () => [];
 
@@ -108,7 +110,8 @@ export class McpServer {
     this.#ended.abort(new Error(reason));
     clearTimeout(this.#idle);
     await this.#starting;
-    await this.#drop();
+    this.#drop();
+    await Promise.all(this.#closing);
   }
 
   async #tryCall(
@@ -134,19 +137,19 @@ export class McpServer {
       if (signal.aborted) return failure('stopped, because the run was aborted');
       // a server that was started anew has not looked at the call
       const isForgotten = statusOf(error) === 404 && call.mayRepeat && !this.#ended.signal.aborted;
-      await this.#judge(live, error);
+      this.#judge(live, error);
       if (isForgotten) return this.#tryCall(given, { ...call, mayRepeat: false });
       return failure(this.#callFault(error));
     }
   }
 
   /** What a failed call says about the connection it was made on. */
-  async #judge(live: Live, error: unknown): Promise<void> {
+  #judge(live: Live, error: unknown): void {
     if (this.#live !== live) return;
     const isSilent = codeOf(error) === 'REQUEST_TIMEOUT';
     this.#silentCalls = isSilent ? this.#silentCalls + 1 : 0;
     if (isServerError(error) || (isSilent && this.#silentCalls < MAX_SILENT_CALLS)) return;
-    await this.#drop();
+    this.#drop();
   }
 
   #callFault(error: unknown): string {
@@ -176,6 +179,7 @@ export class McpServer {
         onToolsChanged: () => (this.#isStale = true),
         onClosed: () => this.#closed(connection),
         onProgram: (lastLines) => (this.#lastLines = lastLines),
+        onClosing: (closing) => this.#watchClosing(closing),
       });
       this.#isStale = false;
       const catalog = await this.#list(connection);
@@ -185,7 +189,7 @@ export class McpServer {
       this.#fault = undefined;
       logger.info({ mcpServer: name, tools: catalog.tools.length }, 'an MCP server is ready');
     } catch (error) {
-      void connection?.close();
+      if (connection !== undefined) this.#watchClosing(connection.close());
       this.#hasFailedToStart = true;
       this.#failed(this.#describe(error), backoffMs(this.#failures));
     }
@@ -194,7 +198,11 @@ export class McpServer {
   async #list(connection: McpConnection): Promise<Catalog> {
     const { name, settings, logger } = this.#options;
     const listed = await connection.listTools(settings.connectionTimeoutMs);
-    const { tools, leftOut } = toMcpTools(name, listed, settings.toolFilter);
+    const { tools, leftOut } = toMcpTools(
+      name,
+      listed.map((tool) => ({ ...tool, description: this.#mask(tool.description ?? '') })),
+      settings.toolFilter,
+    );
     const of = { mcpServer: name };
     if (leftOut.length > 0)
       logger.warn(
@@ -247,10 +255,15 @@ export class McpServer {
     );
   }
 
-  async #drop(): Promise<void> {
+  #drop(): void {
     const live = this.#live;
     this.#live = undefined;
-    await live?.connection.close();
+    if (live !== undefined) this.#watchClosing(live.connection.close());
+  }
+
+  #watchClosing(closing: Promise<void>): void {
+    this.#closing.add(closing);
+    void closing.finally(() => this.#closing.delete(closing));
   }
 
   #touch(): void {
@@ -258,7 +271,7 @@ export class McpServer {
     const idleMs = this.#options.idleMs();
     if (idleMs === 0 || this.#ended.signal.aborted) return;
     const end = (): void => {
-      if (this.#openCalls === 0) void this.#drop();
+      if (this.#openCalls === 0) this.#drop();
     };
     this.#idle = setTimeout(end, idleMs).unref();
   }
