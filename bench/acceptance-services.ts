@@ -56,7 +56,7 @@ function contextOf({ config, stateDir }: BenchState, store: Store): RunContext {
     runtimeFor: (): AgentRuntime => {
       throw new Error('bench: no run is executed here');
     },
-    toolsOf: () => new Map(),
+    toolsOf: () => Promise.resolve({ tools: new Map(), whyMissing: () => undefined }),
     channels: new Map(),
   };
 }

@@ -34,7 +34,8 @@ The gateway speaks first: the event \`connect.challenge\`. The first frame of th
 /** What each method is for, in one line. */
 const METHOD_NOTES: Record<MethodName, string> = {
   health: 'Whether the gateway takes calls.',
-  status: 'Version, counts of sessions and runs, the sessions that were active last. No content.',
+  status:
+    'Version, counts of sessions and runs, the sessions that were active last, how MCP servers are doing. No content.',
   'sessions.list': 'Every session, newest first, page by page.',
   'sessions.search': 'Messages that have all words of a query, newest first.',
   'sessions.patch': 'Changes the settings of a session; `null` clears one.',

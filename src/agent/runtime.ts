@@ -4,6 +4,7 @@
  */
 import type {
   AssistantMessage,
+  ImageBlock,
   Message,
   ToolResultMessage,
   UserMessage,
@@ -87,6 +88,8 @@ export interface ToolOutcome {
   text: string;
   /** the same as data, when it is JSON */
   details?: unknown;
+  /** shown after the text, where the model reads images */
+  images?: readonly ImageBlock[];
   isError: boolean;
 }
 
@@ -98,4 +101,30 @@ export interface AgentTool {
   /** True when doing it again after a crash is safe: it only reads, or its key re-attaches (DESIGN 4). */
   readonly repeatable: boolean;
   execute(args: Record<string, unknown>, context: ToolContext): Promise<ToolOutcome>;
+}
+
+/** The tools there are, for one turn. */
+export interface TurnTools {
+  /** by the name that they are offered under */
+  tools: ReadonlyMap<string, AgentTool>;
+  /** Returns why a tool of an MCP server is not there, undefined when nothing is known of it. */
+  whyMissing(name: string): string | undefined;
+}
+
+/** How an MCP server is doing, as the operator is told. */
+export interface ToolServerState {
+  name: string;
+  /** `off`: no turn has needed it, or not for long */
+  state: 'off' | 'ready' | 'failed';
+  /** how many tools it has, when it is ready */
+  tools?: number;
+  /** why it failed */
+  reason?: string;
+}
+
+/** What is asked for tools; it resolves also when some of their sources fail. */
+export interface ToolQuestion {
+  agentId: string;
+  /** Returns whether the tool policy may let some tool of this MCP server through. */
+  wantsServer(server: string): boolean;
 }

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { createEmbeddedRuntime } from '../agent/embedded/create-embedded-runtime.ts';
 import { createScriptedRuntime } from '../agent/scripted/create-scripted-runtime.ts';
+import { createMcpTools, type McpTools } from '../agent/mcp/create-mcp-tools.ts';
 import type { AgentTool } from '../agent/runtime.ts';
 import { createWorkspaceTools } from '../agent/tools/create-workspace-tools.ts';
 import type { ChannelAdapter } from '../channels/channel.ts';
@@ -108,7 +109,7 @@ async function startOn(store: Store, start: Start): Promise<RunningGateway> {
   const { loaded, live, logger, release } = start;
   const { config, stateDir } = loaded;
   const { auth } = live.gatewaySettings();
-  const { context, host, doorTools } = buildServices(store, {
+  const { context, host, doorTools, mcpTools } = buildServices(store, {
     ...start,
     secret: auth.token ?? auth.password ?? stateDir,
   });
@@ -117,7 +118,11 @@ async function startOn(store: Store, start: Start): Promise<RunningGateway> {
   let isReady = false;
   await host.start();
   mirror?.start();
-  const reload = async () => live.reload((settings) => gateway.reconfigure(settings));
+  const reload = async () =>
+    live.reload((settings) => {
+      gateway.reconfigure(settings);
+      mcpTools.reconfigure();
+    });
   const gateway = createGateway({
     ...live.gatewaySettings(),
     services: host.services,
@@ -147,7 +152,7 @@ async function startOn(store: Store, start: Start): Promise<RunningGateway> {
       // what was wrong is in the log
       onChange: () => void reload().catch(() => {}),
     });
-    const parts = { gateway, host, mirror, stopWatch, release, urlFile: loaded.urlPath };
+    const parts = { gateway, host, mcpTools, mirror, stopWatch, release, urlFile: loaded.urlPath };
     return {
       url,
       port,
@@ -160,6 +165,7 @@ async function startOn(store: Store, start: Start): Promise<RunningGateway> {
     };
   } catch (error) {
     await host.stop(0);
+    await mcpTools.stop();
     await mirror?.stop();
     throw error;
   }
@@ -185,6 +191,7 @@ function buildServices(
     listTools: ReturnType<typeof createToolCatalog>;
     startCall: ReturnType<typeof createCallStarter>;
   };
+  mcpTools: McpTools;
 } {
   const { stateDir } = loaded;
   const config = live.current;
@@ -203,6 +210,7 @@ function buildServices(
     }),
   );
   const tools = new Map<string, AgentTool>();
+  const mcpTools = createMcpTools({ config, logger, version: TRUNKLINE_VERSION });
   const context: RunContext = {
     store,
     config,
@@ -214,7 +222,14 @@ function buildServices(
     bootId,
     startedAt: clock.now(),
     runtimeFor: (provider) => (provider === SCRIPTED_MODEL.provider ? scripted : embedded),
-    toolsOf: () => tools,
+    toolsOf: async (question) => {
+      const ofServers = await mcpTools.toolsOf(question);
+      return {
+        tools: new Map([...tools, ...ofServers.map((tool) => [tool.spec.name, tool] as const)]),
+        whyMissing: mcpTools.whyMissing,
+      };
+    },
+    toolServers: mcpTools.states,
     channels: new Map([webchat, ...channels].map((channel) => [channel.id, channel])),
   };
   const host = createServices(context);
@@ -231,7 +246,7 @@ function buildServices(
     listTools: createToolCatalog(given),
     startCall: createCallStarter(given),
   };
-  return { context, host, doorTools };
+  return { context, host, doorTools, mcpTools };
 }
 
 function noticeOf({ config }: LoadedConfig): string | undefined {
@@ -242,6 +257,7 @@ function noticeOf({ config }: LoadedConfig): string | undefined {
 function stopOnce(parts: {
   gateway: Gateway;
   host: ServiceHost;
+  mcpTools: McpTools;
   mirror: Mirror | undefined;
   stopWatch: () => void;
   release: () => Promise<void>;
@@ -252,7 +268,7 @@ function stopOnce(parts: {
     parts.stopWatch();
     parts.gateway.drain(reason);
     await parts.host.stop(STOP_GRACE_MS);
-    await parts.gateway.close();
+    await Promise.all([parts.gateway.close(), parts.mcpTools.stop()]);
     await parts.mirror?.stop();
     rmSync(parts.urlFile, { force: true });
     await parts.release();

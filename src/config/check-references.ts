@@ -14,6 +14,7 @@ import { normaliseAgentId } from '../core/keys.ts';
 import { unknownToolGroups } from '../core/tool-names.ts';
 import type { Config } from '../protocol/options/config.ts';
 import type { ToolPolicyEntry } from '../protocol/options/tool-options.ts';
+import { mcpErrors, mcpWarnings } from './check-mcp-servers.ts';
 import { formatPath } from './config-issue.ts';
 import type { ConfigIssue, PathSegment } from './config-issue.ts';
 import { briefly } from '../util/briefly.ts';
@@ -38,6 +39,7 @@ export function checkReferences(config: Config): {
       ...aliasErrors(config),
       ...modelErrors(config, agents),
       ...budgetErrors(config, agents),
+      ...mcpErrors(config),
     ],
     warnings: [
       ...defaultWarnings(agents),
@@ -45,6 +47,7 @@ export function checkReferences(config: Config): {
       ...aliasWarnings(config),
       ...toolListWarnings(config, agents),
       ...providerKeyWarnings(config, agents),
+      ...mcpWarnings(config),
     ],
   };
 }

@@ -1,4 +1,5 @@
 /** The secrets that a configuration holds, by value: what must stand in no text of ours. */
+import { credentialsIn } from '../core/mcp-credentials.ts';
 import type { Config } from '../protocol/options/config.ts';
 import { optionTable } from '../protocol/options/option-table.ts';
 
@@ -9,7 +10,8 @@ export function secretValues(config: Config): string[] {
     .map(({ path }) => path.replaceAll('[]', '.*').split('.'));
   return secretPaths
     .flatMap((path) => valuesAt(config, path))
-    .filter((value) => typeof value === 'string');
+    .filter((value) => typeof value === 'string')
+    .flatMap(credentialsIn);
 }
 
 /** Read from the option table by the first configuration. */

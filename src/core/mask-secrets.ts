@@ -18,11 +18,16 @@ export function maskSecrets(text: string): string {
 
 /** The same for a text that may also hold one of these secrets, whatever it looks like. */
 export function maskKnown(text: string, secrets: readonly string[]): string {
+  return maskSecrets(maskGiven(text, secrets));
+}
+
+/** Returns the text without these secrets, and otherwise as it is. */
+export function maskGiven(text: string, secrets: readonly string[]): string {
   let masked = text;
   // the longest first: it may begin with another one
   for (const secret of secrets.toSorted((a, b) => b.length - a.length))
     if (secret.length >= SHORTEST_SECRET) masked = masked.replaceAll(secret, MASK);
-  return maskSecrets(masked);
+  return masked;
 }
 
 /** Shorter ones would stand in texts by chance, UTF-16 units. */

@@ -15,6 +15,14 @@ export const DEFAULT_TOOLS: readonly string[] = [
   'exec',
 ];
 
+/** Between the name of an MCP server and that of its tool; no other tool has it in its name. */
+export const MCP_SEPARATOR = '__';
+
+/** Returns whether a name is that of a tool of an MCP server. */
+function isMcpTool(name: string): boolean {
+  return name.includes(MCP_SEPARATOR);
+}
+
 /** Offered to clients, which have an inbox, and to nobody else. */
 export const INBOX_TOOL = 'sessions_inbox';
 
@@ -42,6 +50,11 @@ const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
   'group:runtime': ['exec'],
 };
 
+/** Every tool of every MCP server. */
+const MCP_GROUP = 'group:mcp';
+/** The same, as configurations of OpenClaw have it. */
+const MCP_ALIAS = 'bundle-mcp';
+
 /** What each profile allows; `full` is every tool there is. */
 const PROFILE_TOOLS: Record<ToolProfile, readonly string[]> = {
   minimal: ['session_status'],
@@ -52,8 +65,9 @@ const PROFILE_TOOLS: Record<ToolProfile, readonly string[]> = {
     INBOX_TOOL,
     'session_status',
     'message',
+    MCP_GROUP,
   ],
-  coding: ['group:fs', 'group:runtime', 'group:sessions', 'group:agents'],
+  coding: ['group:fs', 'group:runtime', 'group:sessions', 'group:agents', MCP_GROUP],
   // A pattern other than a lone `*`, which would be the default set only.
   full: ['**'],
 };
@@ -75,8 +89,30 @@ export function isAllowedBy(
   { name, defaults }: { name: string; defaults: readonly string[] },
 ): boolean {
   return list.some((entry) =>
-    entry.trim() === '*' ? defaults.includes(name.toLowerCase()) : matchesTool(entry, name),
+    entry.trim() === '*' ? isDefaultTool(name, defaults) : matchesTool(entry, name),
   );
+}
+
+/** Returns whether a tool is of the default set: one of `defaults`, or of a server that the configuration names. */
+export function isDefaultTool(name: string, defaults: readonly string[]): boolean {
+  return isMcpTool(name) || defaults.includes(name.toLowerCase());
+}
+
+/** Returns whether an allow list may name a tool of this server, whatever tools it turns out to have. */
+export function mayAllowServer(list: readonly string[], server: string): boolean {
+  const prefix = server.toLowerCase() + MCP_SEPARATOR;
+  return list.some((entry) => {
+    const pattern = entry.trim().toLowerCase();
+    if (pattern === MCP_ALIAS || pattern.startsWith('group:')) return matchesTool(pattern, prefix);
+    const [head = '', ...rest] = pattern.split('*');
+    return head.startsWith(prefix) || (rest.length > 0 && prefix.startsWith(head));
+  });
+}
+
+/** Returns whether a deny list names every tool of this server, whatever tools it turns out to have. */
+export function deniesServer(list: readonly string[], server: string): boolean {
+  // no name of a tool holds this letter: what fits it ends with a star
+  return isDeniedBy(list, `${server}${MCP_SEPARATOR}\u0000`);
 }
 
 /** Returns whether a deny list names a tool: by name, pattern or group, in any case; `*` is every tool. */
@@ -103,7 +139,7 @@ export function unknownToolGroups(names: readonly string[]): string[] {
     const folded = name.trim().toLowerCase();
     return (
       folded.startsWith('group:') &&
-      !Object.keys(TOOL_GROUPS).some((group) => fitsPattern(folded, group))
+      ![...Object.keys(TOOL_GROUPS), MCP_GROUP].some((group) => fitsPattern(folded, group))
     );
   });
 }
@@ -111,8 +147,13 @@ export function unknownToolGroups(names: readonly string[]): string[] {
 function matchesTool(entry: string, name: string): boolean {
   const pattern = entry.trim().toLowerCase();
   const folded = name.toLowerCase();
+  if (isMcpTool(name) && (pattern === MCP_ALIAS || isMcpGroup(pattern))) return true;
   if (!pattern.startsWith('group:')) return fitsPattern(pattern, folded);
   return Object.entries(TOOL_GROUPS).some(
     ([group, names]) => fitsPattern(pattern, group) && names.includes(folded),
   );
+}
+
+function isMcpGroup(pattern: string): boolean {
+  return pattern.startsWith('group:') && fitsPattern(pattern, MCP_GROUP);
 }

@@ -10,11 +10,14 @@ import type { ModelRef } from './models.ts';
 import {
   CLIENT_TOOLS,
   DEFAULT_TOOLS,
+  deniesServer,
   INBOX_TOOL,
   isAllowedBy,
+  isDefaultTool,
   isDeniedBy,
   isGivenBackBy,
   isSessionTool,
+  mayAllowServer,
   profileTools,
 } from './tool-names.ts';
 import type { Refusal } from './refusals.ts';
@@ -52,6 +55,22 @@ export function toolClosedBy(query: ToolQuery, name: string): string | undefined
   return closingSetting(stagesOf(query), { query, name });
 }
 
+/**
+ * Returns whether a session may be offered some tool of an MCP server, before anybody has asked that server which
+ * tools it has. Where it says no, no tool of the server passes `offeredTools`.
+ */
+export function mayOfferServer(query: ToolQuery, server: string): boolean {
+  const lists: { allow?: readonly string[] | undefined; deny?: readonly string[] | undefined }[] = [
+    ...stagesOf(query),
+    ...(query.isSubagent ? [query.config.tools.subagents.tools] : []),
+  ];
+  return lists.every(
+    ({ allow, deny }) =>
+      (deny === undefined || !deniesServer(deny, server)) &&
+      (allow === undefined || mayAllowServer(allow, server)),
+  );
+}
+
 function closingSetting(
   stages: readonly ToolStage[],
   { query, name }: { query: ToolQuery; name: string },
@@ -63,7 +82,7 @@ function closingSetting(
       allow === undefined ? isDeniedBy(deny, name) : !isAllowedBy(allow, { name, defaults });
     if (isClosed) return setting;
   }
-  if (!defaults.includes(name.toLowerCase()) && !namesTools(stages, query)) return 'tools.allow';
+  if (!isDefaultTool(name, defaults) && !namesTools(stages, query)) return 'tools.allow';
   return query.isSubagent ? closedToSubagents(query, name) : undefined;
 }
 

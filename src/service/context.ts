@@ -1,8 +1,7 @@
 /** What every use case is given. Built once, in `app/`. */
-import type { AgentRuntime, AgentTool } from '../agent/runtime.ts';
+import type { AgentRuntime, ToolQuestion, ToolServerState, TurnTools } from '../agent/runtime.ts';
 import type { ChannelAdapter } from '../channels/channel.ts';
 import type { Config } from '../protocol/options/config.ts';
-import type { SessionRow } from '../store/session-repository.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -30,8 +29,10 @@ export interface RunContext extends ServiceContext {
   bootId: string;
   startedAt: number;
   runtimeFor(provider: string): AgentRuntime;
-  /** tools by name as this session would see them; which of them it is offered is decided by tool policy */
-  toolsOf(session: SessionRow): ReadonlyMap<string, AgentTool>;
+  /** Returns the tools that an agent's sessions would see; which of them one is offered is decided by tool policy. */
+  toolsOf(question: ToolQuestion): Promise<TurnTools>;
+  /** Returns how the servers of tools are doing; absent = there are none. */
+  toolServers?: (() => readonly ToolServerState[]) | undefined;
   channels: ReadonlyMap<string, ChannelAdapter>;
 }
 

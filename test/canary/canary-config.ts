@@ -1,6 +1,7 @@
 /** The credentials that the canary test looks for, and a configuration that holds some of them. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stdioServer } from '../helpers/mcp-servers.ts';
 
 const LONG = 'aB3dE5gH'.repeat(6);
 /** What must not be seen, by where it stands: five in texts, the rest by value alone. */
@@ -13,11 +14,15 @@ export const CANARIES = {
   gatewayToken: 'canary of the gateway',
   password: 'canary of the password',
   providerKey: 'canary-of-the-provider',
+  mcpToken: 'canary-of-an-mcp-server',
 };
+
+const BROKEN = 'console.error(`no ${process.env.MCP_TOKEN}`); process.exit(1)';
 
 /** Writes the configuration, with this way to announce. */
 export function writeConfig(stateDir: string, modelUrl: string, mode = 'post'): void {
-  const { gatewayToken: token, password, providerKey: apiKey } = CANARIES;
+  const { gatewayToken: token, password, providerKey: apiKey, mcpToken } = CANARIES;
+  const env = { MCP_TOKEN: mcpToken };
   const models = [{ id: 'fake-1' }];
   const config = {
     gateway: {
@@ -32,6 +37,13 @@ export function writeConfig(stateDir: string, modelUrl: string, mode = 'post'): 
     },
     models: {
       providers: { fake: { baseUrl: `${modelUrl}/v1`, apiKey, api: 'openai-completions', models } },
+    },
+    mcp: {
+      servers: {
+        telling: stdioServer({ env, agents: ['a'] }),
+        // one that tells it on its way down
+        broken: { command: process.execPath, args: ['-e', BROKEN], env, agents: ['a'] },
+      },
     },
     session: { agentToAgent: { maxPingPongTurns: 2 } },
     tools: {

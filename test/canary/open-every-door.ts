@@ -177,6 +177,7 @@ async function runCommands({ run, stateDir }: CanaryWorld): Promise<void> {
   await run('policy', 'explain', '--as', OTHER, '--verb', 'send', '--to', ONE);
   await run('devices', 'list');
   await run('config', 'check');
+  await run('config', 'mcp');
   await run('backup', join(stateDir, 'copy.backup'));
 }
 

@@ -16,6 +16,7 @@ export const CLIENT = 'agent:a:mcp:harness';
 export async function fillSession(world: CanaryWorld): Promise<void> {
   await world.say(ONE, `SAY: the key is ${CANARIES.message}`);
   await world.say(ONE, `${call('read', { path: 'notes.txt' })}\nSAY: I have read it`);
+  await world.say(ONE, `${call('telling__environment', {})}\nSAY: I have seen it`);
   const params = { extraSystemPrompt: `use ${CANARIES.prompt}`, idempotencyKey: randomUUID() };
   const end = await world.client.runAgent({
     sessionKey: ONE,

@@ -72,7 +72,7 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
     bootId: 'fuzz',
     startedAt: Date.now(),
     runtimeFor: () => runtime,
-    toolsOf: () => new Map(),
+    toolsOf: () => Promise.resolve({ tools: new Map(), whyMissing: () => undefined }),
     channels: new Map([['webchat', createWebchat(() => {})]]),
   };
   const host = createServices(context);

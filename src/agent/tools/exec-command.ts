@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
 import { MAX_TIMER_MS } from '../../util/clock.ts';
 import { makeFolder } from '../../util/make-folder.ts';
+import { shortenMiddle } from '../../util/shorten-middle.ts';
 import type { AgentTool, ToolOutcome } from '../runtime.ts';
 import { defineTool, failure } from './define-tool.ts';
 import type { ExecReply, ExecRequest } from './exec-protocol.ts';
@@ -110,14 +111,6 @@ function toOutcome({ stdout, stderr, exitCode }: ExecReply, maxCharacters: numbe
     stderr === '' ? '' : `[stderr]\n${stderr.trimEnd()}`,
     exitCode === 0 ? '' : `[exit code ${exitCode}]`,
   ].filter((part) => part !== '');
-  const text = shorten(parts.join('\n') || '[no output]', maxCharacters);
+  const text = shortenMiddle(parts.join('\n') || '[no output]', maxCharacters);
   return { text, isError: exitCode !== 0 };
-}
-
-/** The beginning says what it is, the end says how it went; the middle goes. */
-function shorten(text: string, maxCharacters: number): string {
-  if (text.length <= maxCharacters) return text;
-  const half = Math.floor(maxCharacters / 2);
-  const left = text.length - 2 * half;
-  return `${text.slice(0, half)}\n[… ${left} characters left out …]\n${text.slice(-half)}`.toWellFormed();
 }

@@ -19,7 +19,7 @@ interface CheckFlags {
 export function defineConfig(command: Command, io: CliIo): void {
   command
     .description(
-      'Checks the configuration file, has it loaded anew, or prints what may stand in one.',
+      'Checks the configuration file, tries its MCP servers, has it loaded anew, or prints what may stand in one.',
     )
     .configureHelp({ subcommandTerm: (sub) => sub.name() })
     .helpCommand(false);
@@ -40,11 +40,38 @@ export function defineConfig(command: Command, io: CliIo): void {
     );
   addClientOptions(reload).action((flags: ClientFlags) => reloadConfig(flags, io));
   command
+    .command('mcp')
+    .summary('try the configured MCP servers')
+    .description(
+      'Starts every server of mcp.servers that is switched on, lists its tools or says why it cannot be\n' +
+        'used, and ends it again. No gateway is needed.',
+    )
+    .option('--config <file>', 'the file; trunkline.json in the state directory')
+    .option('--state-dir <dir>', 'state directory; ~/.trunkline when not given')
+    .option('--json', 'print the result as JSON')
+    .action((flags: CheckFlags) => tryMcpServers(flags, io));
+  command
     .command('schema')
     .summary('print its JSON Schema')
     .description('Prints the JSON Schema of the configuration file.')
     .option('--json', 'the schema is JSON in any case')
     .action(() => io.out(JSON.stringify(configJsonSchema(), null, 2)));
+}
+
+async function tryMcpServers(flags: CheckFlags, io: CliIo): Promise<void> {
+  const { listMcpTools } = await import('../../app/list-mcp-tools.ts');
+  const place = { stateDir: flags.stateDir, configPath: flags.config, env: io.env };
+  const servers = await listMcpTools(place);
+  if (servers.some(({ reason }) => reason !== undefined)) io.exitCode = EXIT.failure;
+  if (flags.json === true) return io.out(JSON.stringify(servers, null, 2));
+  if (servers.length === 0) io.note('no MCP server is configured; see mcp.servers');
+  for (const { name, isEnabled, tools, reason, notes } of servers) {
+    const ready = isEnabled
+      ? `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`
+      : 'switched off';
+    io.out(`${name}: ${reason === undefined ? ready : `cannot be used: ${reason}`}`);
+    for (const line of [...tools, ...notes]) io.out(`    ${printable(line)}`);
+  }
 }
 
 async function reloadConfig(flags: ClientFlags, io: CliIo): Promise<void> {

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { agentOptions } from './agent-options.ts';
 import { gatewayOptions } from './gateway-options.ts';
+import { mcpOptions } from './mcp-options.ts';
 import { modelOptions } from './model-options.ts';
 import {
   bindingOptions,
@@ -23,6 +24,7 @@ export const configSchema = z.object({
   tools: toolOptions,
   agents: agentOptions,
   models: modelOptions,
+  mcp: mcpOptions,
   gateway: gatewayOptions,
   recovery: recoveryOptions,
   messages: messageOptions,

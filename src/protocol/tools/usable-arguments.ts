@@ -21,7 +21,8 @@ export function whyUnusable(args: object): string | undefined {
   return 'the arguments were not a JSON object; send the call again';
 }
 
-function isDeeperThan(value: unknown, levels: number): boolean {
+/** Returns whether a value of JSON is nested deeper than so many levels; it looks no further than that. */
+export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
   return Object.values(value).some((item) => isDeeperThan(item, levels - 1));

@@ -32,7 +32,7 @@ async function inboxWorld(
     bootId: 'boot',
     startedAt: world.time.now,
     channels: new Map(),
-    toolsOf: () => new Map(),
+    toolsOf: () => Promise.resolve({ tools: new Map(), whyMissing: () => undefined }),
     runtimeFor: () => assert.fail('nobody plays here'),
   };
   return {

@@ -6,7 +6,7 @@ import { isSubagentKey, toldKey } from '../../core/keys.ts';
 import { type ModelRef, modelOfSession } from '../../core/models.ts';
 import { type ContextMessage, toModelContext } from '../../core/model-context.ts';
 import { attachmentsContext } from '../../core/prompts.ts';
-import { offeredTools, toolClosedBy } from '../../core/tool-policy.ts';
+import { mayOfferServer, offeredTools, toolClosedBy } from '../../core/tool-policy.ts';
 import { parseStoredMessage, parseStoredObject } from '../../core/stored-message.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Message } from '../../protocol/message.ts';
@@ -28,8 +28,10 @@ import { type OnUnreadable, unreadableReporter } from '../unreadable-rows.ts';
 export interface BuiltTurn {
   turn: Turn;
   offered: ReadonlyMap<string, AgentTool>;
-  /** Returns what keeps a tool out of this turn: a setting, or a reason. */
+  /** Returns what keeps a tool that there is out of this turn: a setting, or a reason. */
   closedBy: (name: string) => string | undefined;
+  /** Returns why a tool is not there, undefined when nothing is known of it. */
+  whyMissing: (name: string) => string | undefined;
   workspace: string;
 }
 
@@ -52,10 +54,16 @@ export async function buildTurn(context: RunContext, claimed: ClaimedRun): Promi
     attached: await attachedTo(tx, { run, session }),
   }));
   const model = modelOfSession(config, agent, options.model ?? session.model);
-  const { offered, closedBy } = offeredTo(context, { config, run, session, model });
+  const { offered, closedBy, whyMissing } = await offeredTo(context, {
+    config,
+    run,
+    session,
+    model,
+  });
   return {
     offered,
     closedBy,
+    whyMissing,
     workspace: workspaceOf(config, { agentId: agent.id, stateDir: context.stateDir }),
     turn: {
       runId: run.runId,
@@ -77,7 +85,7 @@ export async function buildTurn(context: RunContext, claimed: ClaimedRun): Promi
 }
 
 /** Announce turns get no tools (A10). */
-function offeredTo(
+async function offeredTo(
   context: RunContext,
   {
     config,
@@ -85,15 +93,24 @@ function offeredTo(
     session,
     model,
   }: { config: Config; run: RunRow; session: SessionRow; model: ModelRef },
-): Pick<BuiltTurn, 'offered' | 'closedBy'> {
-  if (run.purpose === 'exchange_announce' || run.purpose === 'spawn_announce')
-    return { offered: new Map(), closedBy: () => 'an announce turn has no tools' };
-  const tools = context.toolsOf(session);
-  const query = toolQuery(config, { session, model, available: [...tools.keys()] });
-  const names = new Set(offeredTools(query));
+): Promise<Pick<BuiltTurn, 'offered' | 'closedBy' | 'whyMissing'>> {
+  const isAnnounce = run.purpose === 'exchange_announce' || run.purpose === 'spawn_announce';
+  const queryOf = (available: readonly string[]) =>
+    toolQuery(config, { session, model, available });
+  const { tools, whyMissing } = await context.toolsOf({
+    agentId: session.agentId,
+    // nothing is started for what could not be called
+    wantsServer: (server) => !isAnnounce && mayOfferServer(queryOf([]), server),
+  });
+  const query = queryOf([...tools.keys()]);
+  const names = new Set(isAnnounce ? [] : offeredTools(query));
   return {
     offered: new Map([...tools].filter(([name]) => names.has(name))),
-    closedBy: (name) => toolClosedBy(query, name),
+    closedBy: (name) => {
+      if (!tools.has(name)) return undefined;
+      return isAnnounce ? 'an announce turn has no tools' : toolClosedBy(query, name);
+    },
+    whyMissing,
   };
 }
 

@@ -42,7 +42,7 @@ async function createWorld(t: TestContext): Promise<World> {
     bootId: 'boot',
     startedAt: base.clock.now(),
     channels: new Map(),
-    toolsOf: () => new Map(),
+    toolsOf: () => Promise.resolve({ tools: new Map(), whyMissing: () => undefined }),
     runtimeFor: () => {
       throw new Error('no model here');
     },

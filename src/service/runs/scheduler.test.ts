@@ -41,7 +41,7 @@ test('[QU5] a lane whose quiet time ends between the claim and the look at the c
     bootId: 'boot',
     startedAt: time.now,
     channels: new Map(),
-    toolsOf: () => new Map(),
+    toolsOf: () => Promise.resolve({ tools: new Map(), whyMissing: () => undefined }),
     runtimeFor: () => {
       throw new Error('no model here');
     },

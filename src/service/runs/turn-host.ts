@@ -43,8 +43,10 @@ export interface PlayedRun {
   need: BudgetHold | undefined;
   /** tools that this session may call now, by name */
   offered: ReadonlyMap<string, AgentTool>;
-  /** what keeps another one out of this turn */
+  /** what keeps another one that there is out of this turn */
   closedBy: (name: string) => string | undefined;
+  /** why one is not there, where that is known */
+  whyMissing: (name: string) => string | undefined;
   /** folder that file tools are confined to */
   workspace: string;
 }
@@ -161,7 +163,7 @@ async function performCall(
   context.events.emit({ ...base, type: 'tool', phase: 'start', name: call.name, args: shown });
   const outcome =
     tool === undefined
-      ? notOffered(context, played, call.name)
+      ? notOffered(played, call.name)
       : await execute(played, { call, tool, args });
   // What a drain cut short is no outcome: the call stays started, and the next start judges it.
   if (active.cause() === 'drain') throw new GatewayError('unavailable', 'the gateway is stopping');
@@ -203,15 +205,21 @@ function unreadable(
 }
 
 /** A tool that the session's policy closes is a refusal in the words of the session tools; any other name is a mistake. */
-function notOffered(context: RunContext, played: PlayedRun, name: string): ToolOutcome {
-  const { claimed, offered, closedBy } = played;
+function notOffered(played: PlayedRun, name: string): ToolOutcome {
+  const { claimed, offered, whyMissing } = played;
   const whom = `to session ${claimed.session.key} in this turn`;
-  const answer = context.toolsOf(claimed.session).has(name)
-    ? toldOf(closedToolRefusal({ tool: name, closedBy: closedBy(name) ?? 'tools.allow', whom }))
-    : faultOf('unknown_tool', `no tool ${briefly(name)} here`);
+  const closedBy = played.closedBy(name);
+  const answer =
+    closedBy === undefined
+      ? faultOf('unknown_tool', `no tool ${briefly(name)} here${because(whyMissing(name))}`)
+      : toldOf(closedToolRefusal({ tool: name, closedBy, whom }));
   const names = [...offered.keys()].toSorted().join(', ') || 'none';
   const details = { ...answer, error: `${answer.error}; offered: ${names}` };
   return { text: JSON.stringify(details), details, isError: true };
+}
+
+function because(reason: string | undefined): string {
+  return reason === undefined ? '' : `: ${reason}`;
 }
 
 async function execute(
@@ -286,7 +294,7 @@ function toResult(call: ToolCallRow, outcome: ToolOutcome, now: number): ToolRes
     role: 'toolResult',
     toolCallId: call.callId,
     toolName: call.name,
-    content: [{ type: 'text', text: outcome.text }],
+    content: [{ type: 'text', text: outcome.text }, ...(outcome.images ?? [])],
     ...(outcome.details === undefined ? {} : { details: outcome.details }),
     isError: outcome.isError,
     timestamp: now,

@@ -7,7 +7,7 @@ import { SESSION_KINDS } from '../../protocol/words.ts';
 import type { SessionKind, SessionState } from '../../protocol/words.ts';
 import type { SessionScope } from '../../store/session-repository.ts';
 import { countDue } from '../archive/count-due.ts';
-import type { ServiceContext } from '../context.ts';
+import type { RunContext, ServiceContext } from '../context.ts';
 import {
   nextPage,
   parseStart,
@@ -106,9 +106,10 @@ export function listConfiguredAgents({
 
 /** Returns how many sessions and runs there are, and the sessions that were active last. Holds no content. */
 export async function readStatus(
-  context: Pick<ServiceContext, 'store' | 'config' | 'clock'>,
+  context: Pick<RunContext, 'store' | 'config' | 'clock' | 'toolServers'>,
 ): Promise<Record<string, unknown>> {
   const config = context.config();
+  const mcpServers = context.toolServers?.() ?? [];
   const unreadableRows = countUnreadable(context.store);
   const { maintenance } = config.session;
   return context.store.read(async (tx) => {
@@ -130,6 +131,7 @@ export async function readStatus(
         due: await countDue(tx, planMaintenance(maintenance, context.clock.now())),
       },
       ...(unreadableRows > 0 && { unreadableRows }),
+      ...(mcpServers.length > 0 && { mcpServers }),
     };
   });
 }
