@@ -91,5 +91,5 @@ test('[TK12] a fault of the gateway is not told as an unknown task', async () =>
     new GatewayError('unavailable', 'not now'),
   ]);
   await assert.rejects(ask('tasks/get'), { code: -32602 });
-  await assert.rejects(ask('tasks/get'), { code: 'unavailable' });
+  await assert.rejects(ask('tasks/get'), { code: -32603, data: { code: 'unavailable' } });
 });
