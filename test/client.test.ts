@@ -318,6 +318,36 @@ test('[CL7] a call larger than the gateway takes is refused before it is sent, a
   assert.deepEqual(states, []);
 });
 
+const nested = (levels: number): unknown => (levels === 0 ? 0 : [nested(levels - 1)]);
+
+test('[CL7] a call that is nested too deep is refused before it is sent, and costs no connection', async (t) => {
+  const door = await startGateway();
+  t.after(() => door.gateway.close());
+  const client = createClient({ url: door.url, token: TOKEN, firstRetryMs: 5 });
+  t.after(() => client.close());
+  await client.call('health');
+  const { states } = watchStates(client);
+  // two levels are the frame's and its parameters'
+  await assert.rejects(client.request('sessions.list', { search: nested(63) }), {
+    code: 'invalid_request',
+    message: /sessions\.list was not sent.*deeper than 64 levels/,
+  });
+  await assert.rejects(client.request('sessions.list', { search: nested(62) }), /search/);
+  assert.deepEqual(states, []);
+});
+
+test('[CL7] a call that ends every connection it is sent on is given up, and others go on', async (t) => {
+  const door = await startGateway({ limits: { maxJsonDepth: 8 } });
+  t.after(() => door.gateway.close());
+  const client = createClient({ url: door.url, token: TOKEN, firstRetryMs: 5 });
+  t.after(() => client.close());
+  await assert.rejects(client.request('sessions.list', { search: nested(20) }), {
+    code: 'invalid_request',
+    message: /sessions\.list was given up: 3 connections ended.*deeper than 8 levels/,
+  });
+  assert.equal((await client.call('health')).ok, true);
+});
+
 test('[CL7] a gateway that does not let it in ends the client, and everything that waits', async (t) => {
   const world = await startWorld(t);
   const client = clientOf(t, world, { token: 'wrong' });

@@ -8,6 +8,7 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { SESSION_TOOL_NAMES } from '../src/protocol/tools/session-tools.ts';
+import { must } from '../src/util/assert.ts';
 import { call, startWorld, type TestWorld, type WorldOptions } from './helpers/test-world.ts';
 
 type Json = Record<string, unknown>;
@@ -232,6 +233,16 @@ for (const door of DOORS) {
     });
   });
 }
+
+test('[MD3, CL7] over stdio arguments that are nested too deep are refused, and the next call is answered', async (t) => {
+  const stdio = DOORS.find(({ name }) => name.startsWith('stdio'));
+  const client = await must(stdio, 'no stdio').connect(t, await startWorld(t));
+  let message: unknown = 'hello';
+  for (let level = 0; level < 100; level += 1) message = [message];
+  const refused = await tool(client, 'sessions_send', { sessionKey: B, message });
+  assert.match(String(refused.structuredContent?.['error']), /deeper than 64 levels/);
+  assert.equal((await tool(client, 'agents_list')).isError, undefined);
+});
 
 /** The newest door is enough for what is the same behind all of them. */
 const [NEWEST] = DOORS as [Door, ...Door[]];

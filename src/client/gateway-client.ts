@@ -5,6 +5,7 @@ import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { EventFrame, HelloOk, ResponseFrame, ServerFrame } from '../protocol/frames.ts';
 import type { MethodInput, MethodName } from '../protocol/methods.ts';
 import { fromWireError } from '../protocol/wire-error.ts';
+import { isDeeperThan, MAX_JSON_DEPTH } from '../protocol/json-depth.ts';
 import { toConnectParams, toSocketUrl } from './connect-options.ts';
 import type { ConnectOptions } from './connect-options.ts';
 
@@ -168,6 +169,7 @@ class ClientConnection {
     if (frame === undefined) return Promise.reject(notJson(method));
     if (isLonger(frame, this.#maxFrameBytes))
       return Promise.reject(tooLarge(method, this.#maxFrameBytes));
+    if (isDeeperThan(frame, MAX_JSON_DEPTH)) return Promise.reject(tooDeep(method));
     const answer = new Promise<unknown>((resolve, reject) =>
       this.#pending.set(id, { resolve, reject, ...options }),
     );
@@ -268,6 +270,13 @@ function tooLarge(method: string, maxBytes: number): GatewayError {
   );
 }
 
+function tooDeep(method: string): GatewayError {
+  return new GatewayError(
+    'invalid_request',
+    `${method} was not sent: its frame is nested deeper than ${MAX_JSON_DEPTH} levels`,
+  );
+}
+
 /** Returns a frame, or undefined: text is all that a gateway sends. */
 function toFrame(data: unknown): ServerFrame | undefined {
   try {
@@ -284,6 +293,14 @@ function lost(message: string, details: { closeCode?: number } = {}): GatewayErr
   return new GatewayError('unavailable', message, {
     details: { code: CONNECTION_LOST, ...details },
   });
+}
+
+/** Close codes of a gateway that took no more because of what it was sent. */
+const NOT_TAKEN: readonly unknown[] = [1007, 1009];
+
+/** Whether the connection ended because of a frame that this side had sent. */
+export function isFrameRefused({ details }: GatewayError): boolean {
+  return NOT_TAKEN.includes(details?.['closeCode']);
 }
 
 /** Whether a call failed with its connection: nobody knows whether the gateway has done it. */

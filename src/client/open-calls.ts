@@ -4,7 +4,7 @@
  * by a loss that leaves its outcome unknown, by its limit, or by the end of the client.
  */
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
-import { isConnectionLost } from './gateway-client.ts';
+import { isConnectionLost, isFrameRefused } from './gateway-client.ts';
 import type { GatewayClient, RunAgentOptions } from './gateway-client.ts';
 import { isRepeatable, waitMsOf } from './repeatable.ts';
 
@@ -31,6 +31,8 @@ interface Call extends NewCall {
   reject(error: unknown): void;
   isRepeatable: boolean;
   isOver: boolean;
+  /** connections that ended because of a frame while it was open: it may be the one */
+  suspicions: number;
   /** when its wait is over, by the monotonic clock */
   waitsUntil: number | undefined;
   /** of the whole call, by its options */
@@ -39,6 +41,8 @@ interface Call extends NewCall {
   patience: ReturnType<typeof setTimeout> | undefined;
 }
 
+/** So often a call is sent that a connection may have ended because of. */
+const MAX_SUSPICIONS = 3;
 /** Calls that are held at one time; more are refused. */
 const MAX_HELD = 1000;
 
@@ -80,6 +84,8 @@ export function createOpenCalls({ patienceMs, why }: OpenCallsOptions): OpenCall
       const isRefused = error.details?.['code'] === 'DRAINING';
       if (!isConnectionLost(error) && !isRefused) return call.reject(thrown);
       if (!isRefused && !call.isRepeatable) return call.reject(outcomeUnknown(call.method, error));
+      if (isFrameRefused(error)) call.suspicions += 1;
+      if (call.suspicions >= MAX_SUSPICIONS) return call.reject(notTaken(call.method, error));
       // a gateway that goes away refuses before it closes: this connection takes no more
       if (connection === on) connection = undefined;
       start(call);
@@ -138,6 +144,7 @@ function toCall(
     reject: over(ends.reject),
     isRepeatable: isRepeatable(method, params),
     isOver: false,
+    suspicions: 0,
     waitsUntil: waitMs === undefined ? undefined : performance.now() + waitMs,
     limit: undefined,
     patience: undefined,
@@ -186,6 +193,15 @@ function notHeld(): GatewayError {
     'unavailable',
     `${MAX_HELD} calls wait for the gateway already; try again later`,
     { details: { code: 'TOO_MANY_HELD' } },
+  );
+}
+
+/** A call that ends each connection it is sent on would end them for all calls, and for ever. */
+function notTaken(method: string, cause: GatewayError): GatewayError {
+  return new GatewayError(
+    'invalid_request',
+    `${method} was given up: ${MAX_SUSPICIONS} connections ended while it was open, as ${cause.message}`,
+    { details: { code: 'NOT_TAKEN' }, cause },
   );
 }
 

@@ -1,3 +1,4 @@
+import { MAX_JSON_DEPTH } from '../protocol/json-depth.ts';
 import type { AuthRateLimit } from './auth-limiter.ts';
 
 /** Bounds of the door. Nothing a client does may grow without one. */
@@ -27,7 +28,7 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   maxPayloadBytes: 25 * 1024 * 1024,
   preAuthBytes: 64 * 1024,
   maxBufferedBytes: 50 * 1024 * 1024,
-  maxJsonDepth: 64,
+  maxJsonDepth: MAX_JSON_DEPTH,
   httpBodyBytes: 2 * 1024 * 1024,
   maxConnections: 1000,
   maxHttpRequests: 1000,
