@@ -1,5 +1,9 @@
 /** The MCP door over HTTP, and clients that are wrong, rude or gone. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { startWorld, type TestWorld } from './helpers/test-world.ts';
 
@@ -10,6 +14,7 @@ interface Posted {
   body: Json | undefined;
 }
 
+const PROGRAM = join(import.meta.dirname, '..', 'bin', 'trunkline.js');
 const A = 'agent:a:main';
 const B = 'agent:b:main';
 const NEWEST = '2026-07-28';
@@ -34,8 +39,8 @@ async function post(
   headers: Record<string, string> = {},
 ): Promise<Posted> {
   const response = await fetch(requestTo(world, { headers, body: JSON.stringify(body) }));
-  const text = await response.text();
-  const [, data = text] = /^data: (.*)$/m.exec(text) ?? [];
+  const said = await response.text();
+  const [, data = said] = /^data: (.*)$/m.exec(said) ?? [];
   return { status: response.status, body: data === '' ? undefined : (JSON.parse(data) as Json) };
 }
 
@@ -152,3 +157,18 @@ async function endOfRun({ client }: TestWorld, sessionKey: string): Promise<void
   await client.request('agent.wait', { runId: runs[0]?.['runId'], timeoutMs: 30_000 });
   for (let turn = 0; turn < 3; turn += 1) await client.request('sessions.list', {});
 }
+
+test('[MD17] a message on stdin beyond the bound ends the bridge, which says so, instead of leaving it deaf', async (t) => {
+  const world = await startWorld(t);
+  const args = [PROGRAM, 'mcp', '--url', world.gateway.url];
+  const env = { ...process.env, TRUNKLINE_GATEWAY_TOKEN: world.gateway.token ?? '' };
+  const bridge = spawn(process.execPath, args, { env, stdio: ['pipe', 'ignore', 'pipe'] });
+  t.after(() => bridge.kill());
+  // it stops reading in the middle
+  bridge.stdin.on('error', () => {});
+  bridge.stdin.write('x'.repeat(11 * 1024 * 1024));
+  const [told, [code]] = await Promise.all([text(bridge.stderr), once(bridge, 'exit')]);
+  assert.match(told, /exceeded maximum size/);
+  assert.match(told, /served no more; start again/);
+  assert.equal(code, 1);
+});

@@ -46,14 +46,17 @@ export function defineMcp(command: Command, io: CliIo): void {
       if (error !== undefined && error.message !== told) io.note(`trunkline mcp: ${error.message}`);
       told = error?.message;
     });
-    await serveMcpStdio({
-      gateway: createSocketGateway(client),
-      version: TRUNKLINE_VERSION,
-      maxWaitSeconds: flags.maxWait,
-      sessionKey: flags.as,
-      onError: (error) => io.note(`trunkline mcp: ${error.message}`),
-    });
-    stopTelling();
-    await client.close();
+    try {
+      await serveMcpStdio({
+        gateway: createSocketGateway(client),
+        version: TRUNKLINE_VERSION,
+        maxWaitSeconds: flags.maxWait,
+        sessionKey: flags.as,
+        onError: (error) => io.note(`trunkline mcp: ${error.message}`),
+      });
+    } finally {
+      stopTelling();
+      await client.close();
+    }
   });
 }
