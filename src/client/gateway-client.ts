@@ -5,7 +5,7 @@ import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { EventFrame, HelloOk, ResponseFrame, ServerFrame } from '../protocol/frames.ts';
 import type { MethodInput, MethodName } from '../protocol/methods.ts';
 import { fromWireError } from '../protocol/wire-error.ts';
-import { isDeeperThan, MAX_JSON_DEPTH } from '../util/json-depth.ts';
+import { isDeeperThan, MAX_JSON_DEPTH } from '../protocol/json-depth.ts';
 import { toConnectParams, toSocketUrl } from './connect-options.ts';
 import type { ConnectOptions } from './connect-options.ts';
 

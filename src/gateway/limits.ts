@@ -1,4 +1,4 @@
-import { MAX_JSON_DEPTH } from '../util/json-depth.ts';
+import { MAX_JSON_DEPTH } from '../protocol/json-depth.ts';
 import type { AuthRateLimit } from './auth-limiter.ts';
 
 /** Bounds of the door. Nothing a client does may grow without one. */

@@ -1,5 +1,5 @@
 import { GatewayError } from '../protocol/errors.ts';
-import { isDeeperThan } from '../util/json-depth.ts';
+import { isDeeperThan } from '../protocol/json-depth.ts';
 
 /** Returns the parsed JSON, or throws `invalid_request`. Deep nesting is refused before anything is built from it. */
 export function parseJson(text: string, maxDepth: number): unknown {

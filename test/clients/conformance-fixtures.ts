@@ -88,6 +88,7 @@ function withFixtureTools(tools: ToolSet): ToolSet {
     }),
   );
   return {
+    ...tools,
     list: async (context) => [...(await tools.list(context)), ...described],
     call: async (name, args, context) =>
       Object.hasOwn(TOOLS, name) ? TOOLS[name]?.call(context) : tools.call(name, args, context),

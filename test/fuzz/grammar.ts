@@ -1,7 +1,15 @@
 /** What a grammar of generated input is. */
 import type fc from 'fast-check';
 
-export const GRAMMAR_NAMES = ['frames', 'tools', 'keys', 'config', 'cursors', 'methods'] as const;
+export const GRAMMAR_NAMES = [
+  'frames',
+  'tools',
+  'keys',
+  'config',
+  'cursors',
+  'methods',
+  'mcp',
+] as const;
 export type GrammarName = (typeof GRAMMAR_NAMES)[number];
 
 export interface Grammar<Input> {

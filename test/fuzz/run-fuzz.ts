@@ -6,6 +6,7 @@ import { configGrammar } from './grammars/config.ts';
 import { cursorsGrammar } from './grammars/cursors.ts';
 import { framesGrammar } from './grammars/frames.ts';
 import { keysGrammar } from './grammars/keys.ts';
+import { mcpGrammar } from './grammars/mcp.ts';
 import { methodsGrammar } from './grammars/methods.ts';
 import { toolsGrammar } from './grammars/tools.ts';
 import { startWatchdog } from './watchdog.ts';
@@ -110,5 +111,7 @@ function createGrammar(name: GrammarName, world: World): unknown {
       return cursorsGrammar(world);
     case 'methods':
       return methodsGrammar(world);
+    case 'mcp':
+      return mcpGrammar(world);
   }
 }
