@@ -309,6 +309,29 @@ test('[GW36] a note stands before the message that waits behind the turn, and is
   assert.deepEqual(await pendingOf(world, A), []);
 });
 
+test('[GW36] a client is shown the note with its inbox, however it came there', async (t) => {
+  const world = await startWorld(t);
+  const { key } = await ask(world, 'sessions.create', { clientName: 'harness' });
+  const client = String(key);
+  const early = await ask(world, 'chat.inject', { sessionKey: client, message: 'early' });
+  assert.equal(early['state'], 'pending');
+  const first = await world.tool('sessions_inbox', {}, client);
+  assert.deepEqual(first['notes'], [
+    { from: { kind: 'person' }, text: 'early', at: (first['notes'] as Json[])[0]?.['at'] },
+  ]);
+  await world.tool('sessions_send', { sessionKey: client, message: 'do it', timeoutSeconds: 0 }, B);
+  const { messages } = await world.tool('sessions_inbox', {}, client);
+  const note = await ask(world, 'chat.inject', { sessionKey: client, message: 'by hand' });
+  assert.equal(note['state'], 'pending');
+  const reply = { messageId: (messages as Json[])[0]?.['messageId'], text: 'done' };
+  const page = await world.tool('sessions_inbox', { reply }, client);
+  assert.deepEqual(
+    (page['notes'] as Json[]).map(({ from, text }) => [from, text]),
+    [[{ kind: 'person' }, 'by hand']],
+  );
+  assert.deepEqual((await texts(world, client)).slice(-1), ['assistant: by hand']);
+});
+
 test('[GW36] a note is taken once under its key; a closed session and an old transcript take none', async (t) => {
   const world = await startWorld(t);
   await world.say(GROUP, 'SAY: here');

@@ -1,6 +1,7 @@
 /** `chat.inject` (B10.4): the operator's words in a transcript as the agent's. No run, no delivery. */
 import { randomUUID } from 'node:crypto';
 import { type OperatorCaller, operatorName } from '../../core/caller.ts';
+import { isClientKey } from '../../core/keys.ts';
 import { operatorNoteText } from '../../core/operator-note.ts';
 import type { NoteInjected } from '../../protocol/answers/session-answers.ts';
 import { GatewayError } from '../../protocol/errors.ts';
@@ -88,7 +89,9 @@ async function add(
     rootRunId: inputId,
     ...(idempotency === undefined ? {} : { idempotency }),
   });
-  const isAppended = await appendNote(tx, context, { input, session });
+  // a client is shown what stands there with its inbox, which takes it in
+  const isAppended =
+    !isClientKey(sessionKey) && (await appendNote(tx, context, { input, session }));
   await tx.sessions.update(sessionKey, { updatedAt: tx.now });
   await audit(tx, {
     actor,
