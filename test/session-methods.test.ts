@@ -243,7 +243,10 @@ test('[GW36] chat.inject puts words into a transcript as the agent’s, without 
   const [told] = messages;
   assert.equal(told?.message.role, 'assistant');
   assert.deepEqual(await texts(world, A), ['assistant: [CI]\n\nthe build is green']);
+  await ask(world, 'chat.inject', { sessionKey: A, message: 'NO_REPLY' });
+  await until(2);
   await follower.request('health');
+  // a silence word stands in the transcript alone
   assert.deepEqual(
     chats.map(({ runId, sessionKey, state }) => [runId, sessionKey, state]),
     [[`inject-${String(injected['messageId'])}`, A, 'final']],
@@ -258,14 +261,17 @@ test('[GW36] chat.inject puts words into a transcript as the agent’s, without 
   const { lines } = await world.client.request<{ lines: Json[] }>('audit.list', {});
   assert.deepEqual(
     lines.map(({ action, sessionKey }) => [action, sessionKey]),
-    [['chat.inject', A]],
+    [
+      ['chat.inject', A],
+      ['chat.inject', A],
+    ],
   );
 
   // the next turn's model has it as its own words, behind a user's
   await world.say(A, 'SAY: I know');
   const context = JSON.parse(world.model.requests.at(-1)?.raw ?? '') as { messages: Json[] };
   const roles = context.messages.map(({ role }) => role);
-  assert.deepEqual(roles.slice(-3), ['user', 'assistant', 'user']);
+  assert.deepEqual(roles.slice(-4), ['user', 'assistant', 'assistant', 'user']);
 });
 
 test('[GW36] while a session is at work a note waits for the end of its turn', async (t) => {
