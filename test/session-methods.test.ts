@@ -243,7 +243,10 @@ test('[GW36] chat.inject puts words into a transcript as the agent’s, without 
   const [told] = messages;
   assert.equal(told?.message.role, 'assistant');
   assert.deepEqual(await texts(world, A), ['assistant: [CI]\n\nthe build is green']);
+  await ask(world, 'chat.inject', { sessionKey: A, message: 'NO_REPLY' });
+  await until(2);
   await follower.request('health');
+  // a silence word stands in the transcript alone
   assert.deepEqual(
     chats.map(({ runId, sessionKey, state }) => [runId, sessionKey, state]),
     [[`inject-${String(injected['messageId'])}`, A, 'final']],
@@ -258,14 +261,17 @@ test('[GW36] chat.inject puts words into a transcript as the agent’s, without 
   const { lines } = await world.client.request<{ lines: Json[] }>('audit.list', {});
   assert.deepEqual(
     lines.map(({ action, sessionKey }) => [action, sessionKey]),
-    [['chat.inject', A]],
+    [
+      ['chat.inject', A],
+      ['chat.inject', A],
+    ],
   );
 
   // the next turn's model has it as its own words, behind a user's
   await world.say(A, 'SAY: I know');
   const context = JSON.parse(world.model.requests.at(-1)?.raw ?? '') as { messages: Json[] };
   const roles = context.messages.map(({ role }) => role);
-  assert.deepEqual(roles.slice(-3), ['user', 'assistant', 'user']);
+  assert.deepEqual(roles.slice(-4), ['user', 'assistant', 'assistant', 'user']);
 });
 
 test('[GW36] while a session is at work a note waits for the end of its turn', async (t) => {
@@ -307,6 +313,29 @@ test('[GW36] a note stands before the message that waits behind the turn, and is
   // it is no answer to that message, which is the turn's own
   assert.match(world.model.requests.at(-1)?.raw ?? '', /Your reply goes back to it/);
   assert.deepEqual(await pendingOf(world, A), []);
+});
+
+test('[GW36] a client is shown the note with its inbox, however it came there', async (t) => {
+  const world = await startWorld(t);
+  const { key } = await ask(world, 'sessions.create', { clientName: 'harness' });
+  const client = String(key);
+  const early = await ask(world, 'chat.inject', { sessionKey: client, message: 'early' });
+  assert.equal(early['state'], 'pending');
+  const first = await world.tool('sessions_inbox', {}, client);
+  assert.deepEqual(first['notes'], [
+    { from: { kind: 'person' }, text: 'early', at: (first['notes'] as Json[])[0]?.['at'] },
+  ]);
+  await world.tool('sessions_send', { sessionKey: client, message: 'do it', timeoutSeconds: 0 }, B);
+  const { messages } = await world.tool('sessions_inbox', {}, client);
+  const note = await ask(world, 'chat.inject', { sessionKey: client, message: 'by hand' });
+  assert.equal(note['state'], 'pending');
+  const reply = { messageId: (messages as Json[])[0]?.['messageId'], text: 'done' };
+  const page = await world.tool('sessions_inbox', { reply }, client);
+  assert.deepEqual(
+    (page['notes'] as Json[]).map(({ from, text }) => [from, text]),
+    [[{ kind: 'person' }, 'by hand']],
+  );
+  assert.deepEqual((await texts(world, client)).slice(-1), ['assistant: by hand']);
 });
 
 test('[GW36] a note is taken once under its key; a closed session and an old transcript take none', async (t) => {

@@ -18,7 +18,7 @@ import type { AuthPeer } from './auth-limiter.ts';
 import type { SharedSecret } from './authenticate.ts';
 import type { Dispatch } from './dispatch.ts';
 import { CLOSE, judgeConnect, toHello } from './handshake.ts';
-import type { ClientSession, HandshakeDeps } from './handshake.ts';
+import type { ClientSession, HandshakeDeps, PresenceSnapshot } from './handshake.ts';
 import type { GatewayLimits } from './limits.ts';
 import type { ClientFeeds, MessageFeeds } from './message-feeds.ts';
 import { parseFrame } from './parse-frame.ts';
@@ -128,6 +128,7 @@ export class Connection {
     return this.hasScope('operator.read') && this.#presenceVersion < version;
   }
 
+  /** Sends the list, already as JSON. */
   tellPresence(payloadJson: string, version: number): void {
     this.#presenceVersion = version;
     this.#sendEventJson('presence', payloadJson, { stateVersion: toStateVersion(version) });
@@ -218,7 +219,7 @@ export class Connection {
   }
 
   /** Without `operator.read` it is told of nobody. */
-  #join({ client, scopes, deviceId }: ClientSession): Parameters<typeof toHello>[1]['presence'] {
+  #join({ client, scopes, deviceId }: ClientSession): PresenceSnapshot {
     const { presence } = this.#deps;
     const { address } = this.#peer;
     this.#leave = presence.join({ connId: this.#id, client, address, scopes, deviceId });

@@ -28,6 +28,11 @@ export interface ClientSession extends Admitted {
   caps: ReadonlySet<string>;
   client: ConnectParams['client'];
 }
+/** Who is connected, as far as the client may know. */
+export interface PresenceSnapshot {
+  entries: PresenceEntry[];
+  stateVersion: StateVersion;
+}
 export interface HandshakeDeps extends AdmitDeps {
   limiter: AuthLimiter;
 }
@@ -85,7 +90,7 @@ export function toHello(
     now: number;
     startedAt: number;
     limits: GatewayLimits;
-    presence: { entries: PresenceEntry[]; stateVersion: StateVersion };
+    presence: PresenceSnapshot;
   },
 ): HelloOk {
   const { limits, now, presence } = about;

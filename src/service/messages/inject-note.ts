@@ -1,7 +1,9 @@
 /** `chat.inject` (B10.4): the operator's words in a transcript as the agent's. No run, no delivery. */
 import { randomUUID } from 'node:crypto';
 import { type OperatorCaller, operatorName } from '../../core/caller.ts';
+import { isClientKey } from '../../core/keys.ts';
 import { operatorNoteText } from '../../core/operator-note.ts';
+import { visibleText } from '../../core/silence.ts';
 import type { NoteInjected } from '../../protocol/answers/session-answers.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { InputRow } from '../../store/input-repository.ts';
@@ -37,30 +39,37 @@ export async function injectNote(
   request: InjectNote,
 ): Promise<NoteInjected> {
   const text = operatorNoteText(request);
-  const { answer, isNew } = await context.store.write('inject-note', async (tx) => {
-    const config = context.config();
-    const found = await lookUpForOperator(tx, config, request.sessionKey);
-    const { key, agentId, closure, sessionId } = found;
-    const idempotency = keyOf(caller, { request, sessionKey: key, text });
-    const earlier = await findAccepted(tx, idempotency);
-    if (earlier === 'conflict') throw conflict();
-    if (earlier !== undefined) return { answer: toAnswer(earlier), isNew: false };
-    if (closure !== undefined) throw refused(`session ${key} is ${closure}; it takes no notes`);
-    const session = await ensureSession(tx, config, { key, agentId });
-    if (sessionId !== undefined && sessionId !== session.sessionId)
-      throw refused(
-        `sessionId ${sessionId} is from before a reset of ${key}; its current sessionId is ${session.sessionId}`,
-      );
-    const note = await add(tx, context, {
-      session,
-      text,
-      idempotency,
-      actor: operatorName(caller),
-    });
-    return { answer: toAnswer(note), isNew: true };
-  });
+  const { answer, isNew } = await context.store.write('inject-note', (tx) =>
+    take(tx, context, { caller, request, text }),
+  );
   if (isNew) tell(context, { answer, text });
   return answer;
+}
+
+async function take(
+  tx: WriteTx,
+  context: ServiceContext,
+  { caller, request, text }: { caller: OperatorCaller; request: InjectNote; text: string },
+): Promise<{ answer: NoteInjected; isNew: boolean }> {
+  const config = context.config();
+  const { key, agentId, closure, sessionId } = await lookUpForOperator(
+    tx,
+    config,
+    request.sessionKey,
+  );
+  const idempotency = keyOf(caller, { request, sessionKey: key, text });
+  const earlier = await findAccepted(tx, idempotency);
+  if (earlier === 'conflict') throw conflict();
+  if (earlier !== undefined) return { answer: toAnswer(earlier), isNew: false };
+  if (closure !== undefined) throw refused(`session ${key} is ${closure}; it takes no notes`);
+  const session = await ensureSession(tx, config, { key, agentId });
+  if (sessionId !== undefined && sessionId !== session.sessionId)
+    throw refused(
+      `sessionId ${sessionId} is from before a reset of ${key}; its current sessionId is ${session.sessionId}`,
+    );
+  const actor = operatorName(caller);
+  const note = await add(tx, context, { session, text, idempotency, actor });
+  return { answer: toAnswer(note), isNew: true };
 }
 
 async function add(
@@ -88,7 +97,9 @@ async function add(
     rootRunId: inputId,
     ...(idempotency === undefined ? {} : { idempotency }),
   });
-  const isAppended = await appendNote(tx, context, { input, session });
+  // a client is shown what stands there with its inbox, which takes it in
+  const isAppended =
+    !isClientKey(sessionKey) && (await appendNote(tx, context, { input, session }));
   await tx.sessions.update(sessionKey, { updatedAt: tx.now });
   await audit(tx, {
     actor,
@@ -115,7 +126,11 @@ function tell(
   { answer, text }: { answer: NoteInjected; text: string },
 ): void {
   const { messageId, sessionKey } = answer;
-  events.emit({ type: 'chat_note', runId: `inject-${messageId}`, sessionKey, text });
+  const shown = visibleText(text);
+  if (!shown.silent) {
+    const runId = `inject-${messageId}`;
+    events.emit({ type: 'chat_note', runId, sessionKey, text: shown.text });
+  }
   events.emit({ type: 'session_changed', sessionKey });
 }
 

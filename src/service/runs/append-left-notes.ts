@@ -4,12 +4,12 @@ import type { WriteTx } from '../../store/store.ts';
 import type { ServiceContext } from '../context.ts';
 import { appendNoteText } from './append-input.ts';
 
-/** Of one session, when a run has ended; the rest stands before its next message. */
+/** At the end of one run; the rest stands before the next message. */
 const MAX_NOTES = 50;
 
 /**
  * Appends what the operator put in while the session was at work (`chat.inject`). Call it as the owner of
- * its lane, when nothing else waits there. Notes of sessions stay: they join a turn.
+ * its lane, at the end of a run. Notes of sessions stay: they join a turn.
  */
 export async function appendLeftNotes(
   tx: WriteTx,

@@ -75,7 +75,7 @@ export async function closeIn(
   await tx.lanes.release(fence, await readyAfter(tx, lane));
   const session = must(await tx.sessions.get(run.sessionKey), `run ${runId} has no session`);
   // a client is shown its notes when it asks
-  if (lane.pending < 2 && !isClients(run)) await appendLeftNotes(tx, context, session);
+  if (!isClients(run)) await appendLeftNotes(tx, context, session);
   const rawReply = end.message === undefined ? '' : textOf(end.message);
   await followExchange(tx, { run, isReplySkip: isReplySkip(rawReply) });
   await followSpawn(tx, run);
