@@ -1,7 +1,9 @@
 /** The client that stays (`trunkline/client`), over a whole gateway and a line that breaks. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import {
   createClient,
@@ -361,6 +363,21 @@ test('[CL7] a gateway that does not let it in ends the client, and everything th
   ]);
   await assert.rejects(client.call('health'), refused);
   assert.deepEqual(states, ['closed']);
+});
+
+test('[CL7] a client that is told its place anew goes on after the token was changed', async (t) => {
+  const world = await startWorld(t);
+  let { token } = world.gateway;
+  const client = clientOf(t, world, { token: undefined, findPlace: () => ({ token }) });
+  const { states, next } = watchStates(client);
+  await client.call('health');
+  const open = next('open');
+  token = 'another-token';
+  writeFileSync(join(world.gateway.stateDir, 'gateway.token'), `${token}\n`);
+  await world.gateway.reload();
+  await open;
+  assert.equal((await client.call('sessions.list')).count, 3);
+  assert.deepEqual(states, ['open', 'reconnecting', 'open']);
 });
 
 test('[CL7] a server that is no gateway is given up in time, and closing does not wait for it', async (t) => {

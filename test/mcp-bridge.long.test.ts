@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text as readText } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { connectGateway } from '../src/client/gateway-client.ts';
+import { connectGateway, type GatewayClient } from '../src/client/gateway-client.ts';
 import { CRASH_CONFIG, makeStateDir, startGatewayProcess } from './helpers/gateway-process.ts';
 
 const PROGRAM = join(import.meta.dirname, '..', 'bin', 'trunkline.js');
@@ -80,6 +81,47 @@ for (const { what, says } of [
     await harness.close();
     assert.match(await noted, says);
   });
+
+test('[MD9] a bridge that was there before its gateway gets in once it starts, and again after its token was changed', async (t) => {
+  const port = Number(new URL(await unusedUrl()).port);
+  const stateDir = makeStateDir(t, { config: { ...CRASH_CONFIG, gateway: { port } } });
+  const harness = new Client({ name: 'harness', version: '1' });
+  t.after(() => harness.close());
+  await harness.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [PROGRAM, 'mcp', '--state-dir', stateDir],
+      env: { PATH: process.env['PATH'] ?? '' },
+      stderr: 'ignore',
+    }),
+  );
+  const early = await harness.callTool({ name: 'agents_list' });
+  assert.equal(early.isError, true);
+  // its first start makes the token, and takes a port of its own
+  const { url } = await startGatewayProcess(t, { stateDir }).ready;
+  await untilAnswered(harness);
+
+  const token = 'another-token';
+  writeFileSync(join(stateDir, 'gateway.token'), `${token}\n`);
+  let operator: GatewayClient | undefined;
+  while (operator === undefined)
+    operator = await connectGateway({ url, token }).catch(() => undefined);
+  t.after(() => operator.close());
+  await untilAnswered(harness);
+  const { sessions } = await operator.call('sessions.list', {});
+  assert.ok(sessions.some(({ key }) => key === 'agent:main:mcp:harness'));
+});
+
+/** A call waits some seconds for a connection: one of them meets it. */
+async function untilAnswered(harness: Client): Promise<void> {
+  let last: unknown;
+  for (let tries = 0; tries < 5; tries += 1) {
+    const { isError, structuredContent } = await harness.callTool({ name: 'agents_list' });
+    if (isError !== true) return;
+    last = structuredContent;
+  }
+  assert.fail(JSON.stringify(last));
+}
 
 async function startedUrl(t: TestContext): Promise<string> {
   const stateDir = makeStateDir(t, { config: CRASH_CONFIG });

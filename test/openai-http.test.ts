@@ -95,7 +95,7 @@ test('[OA2] a model is an agent, by each of its names', async (t) => {
     const user = `user of ${model}`;
     const asked = await ask(world, { ...say('SAY: hi', { user }), model });
     assert.equal(replyOf(asked), 'hi', model);
-    const history = await world.history(`agent:${agentId}:openai:${user}`);
+    const history = await world.history(`agent:${agentId}:openai:${user.replaceAll(':', '%3A')}`);
     assert.equal(history.length, 2, model);
   }
   for (const name of ['trunkline/b', 'trunkline%2Fb', 'openclaw'])

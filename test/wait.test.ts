@@ -306,6 +306,28 @@ test('[WT9, BR-109] a sessionId alone names the session; an unknown one is an er
   assert.deepEqual(await countRows(world), before);
 });
 
+test('[WT9, BR-109] a sessionKey and the sessionId of its session name it together, others are an error', async (t) => {
+  const world = await startWorld(t);
+  const { sessionId } = (await world.store.read((tx) => tx.sessions.get(B))) ?? {};
+  const params = { sessionKey: B, sessionId, message: 'SAY: here', idempotencyKey: '1' };
+  assert.equal((await world.client.runAgent(params)).sessionKey, B);
+  const before = await countRows(world);
+  const of = (await world.store.read((tx) => tx.sessions.get(A)))?.sessionId;
+  for (const [key, id] of [
+    [B, of],
+    [B, 'nope'],
+    ['agent:b:cli:new', UUID],
+    ['agent:b:cli:new', sessionId],
+  ]) {
+    const wrong = { sessionKey: key, sessionId: id, message: 'x', idempotencyKey: `${key} ${id}` };
+    await assert.rejects(world.client.request('agent', wrong), {
+      code: 'not_found',
+      message: /is not that of session .*; give one of them/,
+    });
+  }
+  assert.deepEqual(await countRows(world), before);
+});
+
 test('[WT10, BR-010] a first message makes the session of its key, and touches no other', async (t) => {
   const world = await startWorld(t);
   await world.say(A, 'SAY: web');

@@ -15,6 +15,8 @@ import type { GatewayClient, RequestOptions, TypedCall } from './gateway-client.
 import { createOpenCalls } from './open-calls.ts';
 
 export interface ClientOptions extends Omit<ConnectOptions, 'signal'> {
+  /** where the gateway is and what it wants to see now, asked before each attempt; goes before `url`, `token` and `password`. Contract: must not throw */
+  findPlace?: (() => Partial<Pick<ConnectOptions, 'url' | 'token' | 'password'>>) | undefined;
   /** pause before the first attempt to connect again; it doubles, with jitter. default 100 */
   firstRetryMs?: number | undefined;
   /** longest pause; default 10000 */
@@ -169,7 +171,8 @@ class ReconnectingClient implements Client {
     for (let attempt = 0; this.#state !== 'closed'; attempt += 1) {
       try {
         const { signal } = this.#closing;
-        const connection = await connectGateway({ ...this.#options, signal });
+        const place = this.#options.findPlace?.();
+        const connection = await connectGateway({ ...this.#options, ...place, signal });
         attempt = -1;
         await this.#use(connection);
       } catch (thrown) {

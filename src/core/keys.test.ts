@@ -17,6 +17,7 @@ import {
   mayOperatorCreate,
   normaliseAgentId,
   parseKey,
+  userKeyOf,
 } from './keys.ts';
 
 const OPTIONS = { mainKey: 'main', agentId: 'beta' };
@@ -94,6 +95,39 @@ for (const [given, key] of SPELLINGS) {
     assert.equal(canonical(given), key);
   });
 }
+
+test('[OA3, BR-191] a user is a name of their own, whatever it looks like', () => {
+  const users = [
+    'ann',
+    'Ann',
+    ' ann',
+    'ann ',
+    'group:1',
+    'Group:1',
+    'group%3A1',
+    'direct:ann:thread:7',
+    'main',
+    ':',
+    '%',
+    'a\u202eb',
+    'ab',
+    'a\nb',
+  ];
+  const keys = users.map((user) => userKeyOf({ agentId: 'a', program: 'openai', user }));
+  assert.equal(new Set(keys.map((key) => canonical(key))).size, users.length);
+  for (const key of keys) {
+    assert.equal(canonical(key), key);
+    assert.equal(kindOf(key, { mainKey: 'main' }), 'other', key);
+  }
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }), (user) => {
+      if (!user.isWellFormed() || user.trim() === '') return;
+      const key = userKeyOf({ agentId: 'a', program: 'openai', user });
+      assert.equal(canonical(key), key);
+      assert.equal(parseKey(key).form, 'other');
+    }),
+  );
+});
 
 test('[BR-191] chat ids that differ by case are different sessions', () => {
   assert.notEqual(

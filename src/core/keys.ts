@@ -155,6 +155,15 @@ export function clientKeyOf(client: { agentId: string; name: string }): string {
   return `agent:${normaliseAgentId(client.agentId)}:mcp:${name === '' ? 'client' : name}`;
 }
 
+/** What in a name would be grammar of the key, or is not kept in one. */
+const NO_PART_OF_A_NAME = /[%:\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|^\s+|\s+$/gu;
+
+/** Returns the key of somebody whom a program knows by this name: whatever it is made of it is a name, and another one is another key. */
+export function userKeyOf(of: { agentId: string; program: string; user: string }): string {
+  const name = of.user.replace(NO_PART_OF_A_NAME, encodeURIComponent);
+  return `agent:${normaliseAgentId(of.agentId)}:${of.program}:${name}`;
+}
+
 /** Returns the kind that a key stands for (B2.4). A row's recorded kind wins over it. */
 export function kindOf(
   key: string,

@@ -99,6 +99,7 @@ function createRoutes(deps: HttpRouteDeps): Hono<HttpEnv> {
     isOpen: deps.isCompletionsOpen,
     admit: (c: Context<HttpEnv>) => admit(deps, c),
     limit,
+    tickIntervalMs: deps.limits.tickIntervalMs,
     readBody: (c: Context<HttpEnv>) => readBody(deps, c),
     toError: (c: Context<HttpEnv>, thrown: unknown) => toError(deps, { thrown, c }),
     notAllowed,

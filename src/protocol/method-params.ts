@@ -165,33 +165,28 @@ export const chatHistoryParams = z.strictObject({
   maxChars: count,
 });
 
-export const agentParams = z
-  .strictObject({
-    message: words,
-    agentId: name.exactOptional(),
-    sessionKey: key.exactOptional(),
-    sessionId: key.exactOptional(),
-    to: key.exactOptional(),
-    deliver: flag,
-    bestEffortDeliver: flag,
-    channel: name.exactOptional(),
-    accountId: name.exactOptional(),
-    threadId: key.exactOptional(),
-    thinking: z.enum(THINKING_LEVELS).exactOptional(),
-    model: name.exactOptional(),
-    /** seconds; limits the run, 0 = no limit */
-    timeout: z.number().min(0).exactOptional(),
-    label: name.exactOptional(),
-    extraSystemPrompt: z
-      .string()
-      .max(EXTRA_PROMPT_MAX, `must have at most ${EXTRA_PROMPT_MAX} characters`)
-      .exactOptional(),
-    idempotencyKey,
-  })
-  .refine((given) => given.sessionKey === undefined || given.sessionId === undefined, {
-    path: ['sessionId'],
-    message: 'give sessionKey or sessionId, not both',
-  });
+export const agentParams = z.strictObject({
+  message: words,
+  agentId: name.exactOptional(),
+  sessionKey: key.exactOptional(),
+  sessionId: key.exactOptional(),
+  to: key.exactOptional(),
+  deliver: flag,
+  bestEffortDeliver: flag,
+  channel: name.exactOptional(),
+  accountId: name.exactOptional(),
+  threadId: key.exactOptional(),
+  thinking: z.enum(THINKING_LEVELS).exactOptional(),
+  model: name.exactOptional(),
+  /** seconds; limits the run, 0 = no limit */
+  timeout: z.number().min(0).exactOptional(),
+  label: name.exactOptional(),
+  extraSystemPrompt: z
+    .string()
+    .max(EXTRA_PROMPT_MAX, `must have at most ${EXTRA_PROMPT_MAX} characters`)
+    .exactOptional(),
+  idempotencyKey,
+});
 
 export const agentWaitParams = z.strictObject({
   runId: name,

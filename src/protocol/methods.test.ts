@@ -137,11 +137,6 @@ const refused: { method: MethodName; raw: Record<string, unknown>; says: RegExp;
     },
     {
       method: 'agent',
-      raw: { message: 'hi', sessionKey: 'main', sessionId: 's', ...key },
-      says: /sessionKey or sessionId, not both/,
-    },
-    {
-      method: 'agent',
       raw: { message: 'hi', lane: 'x', ...key },
       says: /lane: not supported yet/,
       code: 'unsupported',

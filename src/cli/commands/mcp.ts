@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { TRUNKLINE_VERSION } from '../../app/version.ts';
+import type { ConnectOptions } from '../../client/connect-options.ts';
 import type { CliIo } from '../cli-io.ts';
 import { addClientOptions, connectOptions } from '../client-options.ts';
 import type { ClientFlags } from '../client-options.ts';
@@ -8,6 +9,24 @@ import { parseDuration } from '../parse-argument.ts';
 interface McpFlags extends ClientFlags {
   as?: string;
   maxWait: number;
+}
+
+/** A harness keeps its bridge for days: the gateway may start later, somewhere else, or change its token. */
+function placeNow({
+  flags,
+  io,
+  place,
+}: {
+  flags: McpFlags;
+  io: CliIo;
+  place: ConnectOptions;
+}): ConnectOptions {
+  try {
+    return connectOptions(flags, io);
+  } catch {
+    // a configuration that is being written, say; the attempt says what is wrong with the old place
+    return place;
+  }
 }
 
 /** Below the limits at which harnesses give a call up, seconds. */
@@ -35,8 +54,10 @@ export function defineMcp(command: Command, io: CliIo): void {
       import('../../mcp/socket-gateway.ts'),
       import('../../mcp/serve-mcp-stdio.ts'),
     ]);
+    const place = connectOptions(flags, io);
     const client = createClient({
-      ...connectOptions(flags, io),
+      ...place,
+      findPlace: () => placeNow({ flags, io, place }),
       clientName: 'trunkline-mcp',
       firstPatienceMs: FIRST_PATIENCE_MS,
     });

@@ -1,5 +1,6 @@
 /** Which agent and session a completion is for (B15). */
 import { createHash, randomUUID } from 'node:crypto';
+import { userKeyOf } from '../../core/keys.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import { briefly } from '../../util/briefly.ts';
 import type { CompletionRequest } from './completion-request.ts';
@@ -40,7 +41,7 @@ export function targetOf(
   const agentId = named ?? configured.defaultId;
   return {
     agentId,
-    sessionKey: `agent:${agentId}:openai:${user ?? onceName(headers)}`,
+    sessionKey: userKeyOf({ agentId, program: 'openai', user: user ?? onceName(headers) }),
     isOnce: user === undefined,
   };
 }

@@ -96,6 +96,32 @@ test('[OA4] nothing listens and waits any more for a client that has gone', asyn
   await door.gateway.close();
 });
 
+test('[OA4] a stream whose run says nothing tells now and then that it is there, in a comment', async () => {
+  const { events } = countedEvents();
+  const door = await startGateway({
+    isCompletionsOpen: true,
+    events,
+    limits: { tickIntervalMs: 5 },
+  });
+  const response = await askStreamed(door);
+  let body = '';
+  let isOver = false;
+  await door.played.whenWaiting(1);
+  for await (const chunk of must(response.body, 'no stream')) {
+    body += new TextDecoder().decode(chunk);
+    if (!isOver && body.split(': still at work\n\n').length > 3) {
+      isOver = true;
+      door.played.services.readUsage = async () => ({ groups: [], count: 0 }) as never;
+      door.played.end('run-1', { reply: 'at last' });
+    }
+  }
+  assert.equal(textIn(body), 'at last');
+  assert.match(body, /data: \[DONE\]\n\n$/);
+  const isPiece = (line: string): boolean => /^(data: .*|: still at work|)$/.test(line);
+  assert.ok(body.split('\n').every(isPiece), body);
+  await door.gateway.close();
+});
+
 test('[OA4] a run that says much to a client that reads nothing is not kept piece by piece', async () => {
   const { events } = countedEvents();
   const door = await startGateway({ isCompletionsOpen: true, events });

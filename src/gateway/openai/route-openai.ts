@@ -1,6 +1,6 @@
 /** The `/v1` paths: agents as models, for programs that speak OpenAI's HTTP (B15). Closed until enabled. */
 import type { Context, Hono, MiddlewareHandler } from 'hono';
-import { streamSSE } from 'hono/streaming';
+import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
 import type { OperatorCaller } from '../../core/caller.ts';
 import { maskSecrets } from '../../core/mask-secrets.ts';
 import { ERROR_CODES, toGatewayError } from '../../protocol/errors.ts';
@@ -20,6 +20,8 @@ export interface OpenAiDoor {
   readBody: (c: Context<HttpEnv>) => Promise<unknown>;
   /** Judges what was thrown; the cause of a fault goes to the log. */
   toError: (c: Context<HttpEnv>, thrown: unknown) => GatewayError;
+  /** how often a stream says that it is still there, ms */
+  tickIntervalMs: number;
   notAllowed: (c: Context<HttpEnv>, allow: string) => Response;
 }
 
@@ -78,6 +80,7 @@ function answer(
   if (completion.kind === 'whole') return c.json(completion.body);
   return streamSSE(c, async (stream) => {
     const write = (data: string) => stream.writeSSE({ data });
+    const stopTicking = tick(stream, door.tickIntervalMs);
     try {
       for await (const piece of completion.pieces) await write(JSON.stringify(piece));
       await write('[DONE]');
@@ -86,8 +89,22 @@ function answer(
       const error =
         thrown instanceof FailedRun ? failureView(thrown) : errorView(door.toError(c, thrown));
       await write(JSON.stringify({ error }));
+    } finally {
+      stopTicking();
     }
   });
+}
+
+/** A run may say nothing for minutes, and clients and proxies give such a stream up. Readers skip comments. */
+function tick(stream: SSEStreamingApi, intervalMs: number): () => void {
+  let isWriting = false;
+  const timer = setInterval(() => {
+    // one at most is kept for a client that does not read
+    if (isWriting) return;
+    isWriting = true;
+    void stream.write(': still at work\n\n').finally(() => (isWriting = false));
+  }, intervalMs);
+  return () => clearInterval(timer);
 }
 
 function failureView({ message, outcome, runId }: FailedRun): object {

@@ -11,6 +11,7 @@ import { sendPolicyRefusal } from '../delivery/outbox.ts';
 import { keySettings } from '../sessions/key-settings.ts';
 import { lookUpMain, lookUpSession, type LookUp } from '../sessions/look-up-session.ts';
 import { type OperatorPlace, refuseOtherAgent } from '../sessions/operator-place.ts';
+import { briefly } from '../../util/briefly.ts';
 import type { AcceptMessage } from './accepted-message.ts';
 
 /** Returns the session that a message goes to, or why to none; one that is not there is made only where an operator may (A4). */
@@ -31,6 +32,7 @@ export async function findPlace(
   if (found.type === 'session') {
     refuseOtherAgent(request.agentId, found);
     const { key, sessionId, session } = found;
+    if (isOfAnother(request, session)) return notTogether(request);
     if (session === undefined || sessionId === session.sessionId) {
       return { key, agentId: found.agentId };
     }
@@ -38,6 +40,7 @@ export async function findPlace(
     const error = `sessionId ${sessionId} is from before a reset; the current sessionId is ${current}`;
     return refuse('old_transcript', error);
   }
+  if (isOfAnother(request, undefined)) return notTogether(request);
   if (request.sessionKey === undefined || found.canonicalKey === undefined) {
     const list = text === undefined ? 'agents.list' : 'sessions.list';
     return refuse('not_found', `${found.what} not found; see ${list}`);
@@ -46,6 +49,23 @@ export async function findPlace(
   if (!creation.ok) return refuse('no_creation', creation.error);
   const { agentId: owner } = creation;
   return refuseOtherAgent(request.agentId, { key: found.canonicalKey, agentId: owner });
+}
+
+/** Whether key and sessionId are both given, and are not of one session as it is. */
+function isOfAnother(
+  { sessionKey, sessionId }: Pick<AcceptMessage, 'sessionKey' | 'sessionId'>,
+  session: SessionRow | undefined,
+): boolean {
+  if (sessionKey === undefined || sessionId === undefined) return false;
+  return session?.sessionId !== sessionId.trim();
+}
+
+function notTogether({
+  sessionKey = '',
+  sessionId = '',
+}: Pick<AcceptMessage, 'sessionKey' | 'sessionId'>): Refusal {
+  const error = `sessionId "${briefly(sessionId)}" is not that of session "${briefly(sessionKey)}"; give one of them`;
+  return refuse('not_found', error);
 }
 
 /** Returns what refuses a message to this session, or undefined. */
