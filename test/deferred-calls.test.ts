@@ -155,7 +155,7 @@ test('[TK6] a cancelled call stays cancelled, and its run goes on', async (t) =>
   const { world, ask, begin, read } = await start(t);
   const held = world.model.hold('slow');
   const call = await begin('sessions_send', slowly('late'));
-  const waiting = read(call.callId, { timeoutMs: 100_000 });
+  const waiting = read(call.callId, { timeoutMs: 500_000 });
   const cancelled = await ask<{ call: CallRead }>('calls.cancel', { callId: call.callId });
   assert.equal(cancelled.call.state, 'cancelled');
   assert.equal((await waiting).state, 'cancelled');

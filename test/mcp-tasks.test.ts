@@ -5,7 +5,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { z } from 'zod';
 import { startWorld, type TestWorld } from './helpers/test-world.ts';
-import { clientInfo, slowly, tasksOver, type TransportOf } from './mcp-tasks.suite.ts';
+import { clientInfo, envelopeOf, slowly, tasksOver, type TransportOf } from './mcp-tasks.suite.ts';
 
 type Json = Record<string, unknown>;
 
@@ -61,15 +61,10 @@ test('[TK14] a client that knows no tasks sees none', async (t) => {
 });
 
 /** A client of the extension, by its words on the wire: no client library speaks it by itself. */
-function extensionClient(world: TestWorld, { name = 'Newest', declares = true } = {}) {
+function extensionClient(world: TestWorld, who: Parameters<typeof envelopeOf>[0] = {}) {
+  const _meta = envelopeOf(who);
   let id = 0;
-  const capabilities = declares ? { extensions: { [EXTENSION]: {} } } : {};
   return async (method: string, params: Json): Promise<{ result?: Json; error?: Json }> => {
-    const _meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientInfo': clientInfo(name),
-      'io.modelcontextprotocol/clientCapabilities': capabilities,
-    };
     const response = await fetch(new URL('/mcp', world.gateway.url), {
       method: 'POST',
       headers: {
