@@ -156,6 +156,8 @@ test('[TK6] a cancelled call stays cancelled, and its run goes on', async (t) =>
   const held = world.model.hold('slow');
   const call = await begin('sessions_send', slowly('late'));
   const waiting = read(call.callId, { timeoutMs: 500_000 });
+  // reads are done in their order: after these the first one has looked, and waits
+  for (let n = 0; n < 3; n += 1) await read(call.callId);
   const cancelled = await ask<{ call: CallRead }>('calls.cancel', { callId: call.callId });
   assert.equal(cancelled.call.state, 'cancelled');
   assert.equal((await waiting).state, 'cancelled');
