@@ -60,7 +60,7 @@ test('[TK14] a client that knows no tasks sees none', async (t) => {
   assert.deepEqual(calls, []);
 });
 
-/** A client of the extension, by its words on the wire: no client library speaks it by itself. */
+/** A client of the extension, by its words on the wire: the client library takes no task of it by itself. */
 function extensionClient(world: TestWorld, who: Parameters<typeof envelopeOf>[0] = {}) {
   const _meta = envelopeOf(who);
   let id = 0;
