@@ -151,6 +151,8 @@ export function tasksOver(transport: string, transportOf: TransportOf): void {
           () => tasks.cancelTask(id),
         ])
           await assert.rejects(ask(), { code: -32602, message: /there is no call/ });
+      for (const odd of ['', 'x'.repeat(300)])
+        await assert.rejects(tasks.getTask(odd), { code: -32602 });
       assert.deepEqual((await tasks.listTasks()).tasks, []);
     });
 

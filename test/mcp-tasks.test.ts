@@ -41,6 +41,21 @@ test('[TK10] the newest client speaks the tasks of 2025-11-25 as well', async (t
   assert.equal(result.structuredContent.reply, 'late');
 });
 
+test('[MD4, TK10] what others have sent comes with the result of a task', async (t) => {
+  const world = await startWorld(t);
+  const ask = extensionClient(world);
+  const call = { name: 'sessions_send', arguments: { sessionKey: B, message: 'SAY: hello' } };
+  const { taskId } = (await ask('tools/call', call)).result ?? {};
+  await world.quiet();
+  const note = { sessionKey: 'agent:a:mcp:newest', message: 'by the way', mode: 'note' };
+  await world.tool('sessions_send', note, B);
+  const { result = {} } = await ask('tasks/get', { taskId });
+  const { content } = result['result'] as { content: { text: string }[] };
+  assert.match(String(content[1]?.text), /^\{"inbox":.*by the way/);
+  const again = (await ask('tasks/get', { taskId })).result ?? {};
+  assert.equal((again['result'] as { content: Json[] }).content.length, 1);
+});
+
 test('[TK14] a client that knows no tasks sees none', async (t) => {
   const world = await startWorld(t);
   const client = new Client(clientInfo('Plain'), { versionNegotiation: { mode: 'auto' } });
