@@ -135,13 +135,17 @@ test('[TK5] a call of another session is as good as none', async (t) => {
 });
 
 test('[TK5] what its session may see no longer is told by no call', async (t) => {
-  const { world, begin, read } = await start(t);
+  const { world, ask, begin, read } = await start(t);
+  world.model.hold('slow');
   const room = 'agent:b:room';
   await world.say(room, 'SAY: open');
   const { callId } = await begin('sessions_send', { sessionKey: room, message: 'SAY: secret' });
   assert.equal((await read(callId, { timeoutMs: 20_000 })).state, 'completed');
   await world.quiet();
+  const kept = await begin('sessions_send', { sessionKey: room, message: 'slow' });
+  await ask('calls.cancel', { callId: kept.callId });
   await world.client.request('sessions.delete', { key: room });
+  assert.equal((await read(kept.callId)).state, 'cancelled');
   const { state, result } = await read(callId);
   assert.equal(state, 'failed');
   assert.match(String((result as Json)['error']), /not found|no run|there is no/);
@@ -151,7 +155,9 @@ test('[TK6] a cancelled call stays cancelled, and its run goes on', async (t) =>
   const { world, ask, begin, read } = await start(t);
   const held = world.model.hold('slow');
   const call = await begin('sessions_send', slowly('late'));
-  const waiting = read(call.callId, { timeoutMs: 100_000 });
+  const waiting = read(call.callId, { timeoutMs: 500_000 });
+  // reads are done in their order: after these the first one has looked, and waits
+  for (let n = 0; n < 3; n += 1) await read(call.callId);
   const cancelled = await ask<{ call: CallRead }>('calls.cancel', { callId: call.callId });
   assert.equal(cancelled.call.state, 'cancelled');
   assert.equal((await waiting).state, 'cancelled');
@@ -200,17 +206,35 @@ test('[TK7] a call is kept for its time, then its key is free for another', asyn
 test('[TK7] one call too many is refused before anything is sent', async (t) => {
   const { world, begin, ask } = await start(t);
   const held = world.model.hold('slow');
-  const { callId } = await begin('sessions_send', slowly('x'));
+  const first = { idempotencyKey: 'first' };
+  const { callId } = await begin('sessions_send', slowly('x'), first);
   await world.store.write('fill', async (tx) => {
     const row = (await tx.calls.get(callId))!;
     for (let n = 1; n < CALLS_MAX; n += 1) await tx.calls.insert({ ...row, callId: `${n}` });
   });
   const sent = { tool: 'sessions_send', args: slowly('y') };
   await assert.rejects(ask('calls.start', sent), /500 calls .* are kept/);
+  const again = await begin('sessions_send', slowly('x'), first);
+  assert.equal(again.callId, callId);
   await ask('calls.start', { ...sent, sessionKey: A });
   held.release();
   await world.quiet();
   assert.equal(world.model.requests.filter(({ raw }) => raw.includes('SAY: y')).length, 1);
+});
+
+test('[TK5] a call whose row is torn is told as that', async (t) => {
+  const { world, begin, read } = await start(t);
+  const { callId } = await begin('sessions_send', slowly('x'));
+  for (const runIdsJson of ['[', '{}', '[1]']) {
+    await world.store.write('tear', async (tx) => {
+      const row = (await tx.calls.get(callId))!;
+      await tx.calls.remove(callId);
+      await tx.calls.insert({ ...row, runIdsJson });
+    });
+    const { state, result } = await read(callId, { timeoutMs: 20_000 });
+    assert.equal(state, 'failed');
+    assert.match(String((result as Json)['error']), /cannot be read/);
+  }
 });
 
 test('[TK8] the calls of a session are listed page by page, newest first, without their answers', async (t) => {

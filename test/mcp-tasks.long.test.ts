@@ -7,7 +7,16 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { CRASH_CONFIG, makeStateDir, startGatewayProcess } from './helpers/gateway-process.ts';
 import { startWorld } from './helpers/test-world.ts';
-import { connectOld, slowly, taskOf, tasksOver, type TransportOf } from './mcp-tasks.suite.ts';
+import {
+  connectOld,
+  envelopeOf,
+  slowly,
+  taskOf,
+  tasksOver,
+  type TransportOf,
+} from './mcp-tasks.suite.ts';
+
+type Json = Record<string, unknown>;
 
 const PROGRAM = join(import.meta.dirname, '..', 'bin', 'trunkline.js');
 
@@ -33,6 +42,38 @@ test('[TK17] over stdio a client is told of the end of a task without asking', a
   held.release();
   const task = (await told.promise) as { taskId: string; status: string };
   assert.deepEqual([task.taskId, task.status], [taskId, 'completed']);
+});
+
+test('[TK15] the extension is the same over stdio', async (t) => {
+  const world = await startWorld(t);
+  const held = world.model.hold('slow');
+  const transport = stdioTo(world.gateway);
+  t.after(() => transport.close());
+  const asked = new Map<number, (result: Json) => void>();
+  transport.onmessage = (message) => {
+    if ('result' in message) asked.get(Number(message.id))?.(message.result);
+  };
+  await transport.start();
+  const ask = async (method: string, params: Json): Promise<Json> => {
+    const answer = Promise.withResolvers<Json>();
+    const id = asked.size;
+    asked.set(id, answer.resolve);
+    await transport.send({
+      jsonrpc: '2.0',
+      id,
+      method,
+      params: { ...params, _meta: envelopeOf() },
+    });
+    return answer.promise;
+  };
+  const call = { name: 'sessions_send', arguments: slowly('late') };
+  const { resultType, taskId } = await ask('tools/call', call);
+  assert.equal(resultType, 'task');
+  assert.equal((await ask('tasks/get', { taskId }))['status'], 'working');
+  held.release();
+  await world.quiet();
+  const { result } = await ask('tasks/get', { taskId });
+  assert.match(JSON.stringify(result), /"reply":"late"/);
 });
 
 const TRANSPORTS: [string, (to: { url: string; token: string | undefined }) => unknown][] = [

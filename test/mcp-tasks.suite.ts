@@ -14,6 +14,17 @@ export type TransportOf = (world: TestWorld) => Parameters<OldClient['connect']>
 
 export const clientInfo = (name: string) => ({ name, version: '1.0.0' });
 
+/** What a client of revision 2026-07-28 says with each request, with the extension of tasks or without. */
+export function envelopeOf({ name = 'Newest', declares = true } = {}): Json {
+  return {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': clientInfo(name),
+    'io.modelcontextprotocol/clientCapabilities': declares
+      ? { extensions: { 'io.modelcontextprotocol/tasks': {} } }
+      : {},
+  };
+}
+
 /** A message whose answer waits until the model is let go on. */
 export const slowly = (reply: string): Json => ({
   sessionKey: B,
@@ -140,6 +151,8 @@ export function tasksOver(transport: string, transportOf: TransportOf): void {
           () => tasks.cancelTask(id),
         ])
           await assert.rejects(ask(), { code: -32602, message: /there is no call/ });
+      for (const odd of ['', 'x'.repeat(300)])
+        await assert.rejects(tasks.getTask(odd), { code: -32602 });
       assert.deepEqual((await tasks.listTasks()).tasks, []);
     });
 

@@ -5,7 +5,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { z } from 'zod';
 import { startWorld, type TestWorld } from './helpers/test-world.ts';
-import { clientInfo, slowly, tasksOver, type TransportOf } from './mcp-tasks.suite.ts';
+import { clientInfo, envelopeOf, slowly, tasksOver, type TransportOf } from './mcp-tasks.suite.ts';
 
 type Json = Record<string, unknown>;
 
@@ -41,6 +41,21 @@ test('[TK10] the newest client speaks the tasks of 2025-11-25 as well', async (t
   assert.equal(result.structuredContent.reply, 'late');
 });
 
+test('[MD4, TK10] what others have sent comes with the result of a task', async (t) => {
+  const world = await startWorld(t);
+  const ask = extensionClient(world);
+  const call = { name: 'sessions_send', arguments: { sessionKey: B, message: 'SAY: hello' } };
+  const { taskId } = (await ask('tools/call', call)).result ?? {};
+  await world.quiet();
+  const note = { sessionKey: 'agent:a:mcp:newest', message: 'by the way', mode: 'note' };
+  await world.tool('sessions_send', note, B);
+  const { result = {} } = await ask('tasks/get', { taskId });
+  const { content } = result['result'] as { content: { text: string }[] };
+  assert.match(String(content[1]?.text), /^\{"inbox":.*by the way/);
+  const again = (await ask('tasks/get', { taskId })).result ?? {};
+  assert.equal((again['result'] as { content: Json[] }).content.length, 1);
+});
+
 test('[TK14] a client that knows no tasks sees none', async (t) => {
   const world = await startWorld(t);
   const client = new Client(clientInfo('Plain'), { versionNegotiation: { mode: 'auto' } });
@@ -60,16 +75,11 @@ test('[TK14] a client that knows no tasks sees none', async (t) => {
   assert.deepEqual(calls, []);
 });
 
-/** A client of the extension, by its words on the wire: no client library speaks it by itself. */
-function extensionClient(world: TestWorld, { name = 'Newest', declares = true } = {}) {
+/** A client of the extension, by its words on the wire: the client library takes no task of it by itself. */
+function extensionClient(world: TestWorld, who: Parameters<typeof envelopeOf>[0] = {}) {
+  const _meta = envelopeOf(who);
   let id = 0;
-  const capabilities = declares ? { extensions: { [EXTENSION]: {} } } : {};
   return async (method: string, params: Json): Promise<{ result?: Json; error?: Json }> => {
-    const _meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientInfo': clientInfo(name),
-      'io.modelcontextprotocol/clientCapabilities': capabilities,
-    };
     const response = await fetch(new URL('/mcp', world.gateway.url), {
       method: 'POST',
       headers: {

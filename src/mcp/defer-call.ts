@@ -3,7 +3,6 @@ import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { Result } from '@modelcontextprotocol/server';
 import type { CallRead, CallStarted } from '../protocol/answers/call-answers.ts';
 import { toGatewayError } from '../protocol/errors.ts';
-import { SESSION_TOOL_NAMES } from '../protocol/tools/session-tools.ts';
 import type { McpCallName, McpGateway } from './mcp-gateway.ts';
 import type { DeferredToolCall } from './serve-tools.ts';
 import { mayBeTask, toExtensionTask, toTask } from './task-words.ts';
@@ -29,9 +28,8 @@ async function asAsked(
   { gateway, followTask }: DeferringDoor,
   call: NewCall,
 ): Promise<Result | undefined> {
-  if (!SESSION_TOOL_NAMES.some((name) => name === call.tool)) return undefined;
   const started = await gateway.startCall(call).catch((thrown: unknown) => {
-    // a tool that is not offered is told as it is without a task
+    // a tool that is not there, or not offered, is told as it is without a task
     if (toGatewayError(thrown).code === 'unknown_name') return undefined;
     throw thrown;
   });

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { SESSION_TOOL_ANSWERS } from '../protocol/tools/session-tool-answer-schemas.ts';
 import { SESSION_TOOL_NAMES } from '../protocol/tools/session-tools.ts';
 import type { SessionToolName } from '../protocol/tools/session-tools.ts';
-import { waits } from './task-words.ts';
+import { isWaitingTool } from './wait-limit.ts';
 import type { OfferedTool } from '../protocol/answers/method-answers.ts';
 
 interface Traits {
@@ -71,7 +71,7 @@ export function describeTool({ name, description, parameters }: OfferedTool): To
       },
     },
     ...(traits === undefined ? {} : { title: traits.title, annotations: traits.annotations }),
-    ...(waits(name) ? { execution: { taskSupport: 'optional' as const } } : {}),
+    ...(isWaitingTool(name) ? { execution: { taskSupport: 'optional' as const } } : {}),
     ...(known === undefined ? {} : { outputSchema: answerSchema(known) }),
   };
 }

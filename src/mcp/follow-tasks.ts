@@ -1,11 +1,10 @@
 /** Tells a client that keeps its connection how its tasks end, without being asked. */
 import type { CallRead } from '../protocol/answers/call-answers.ts';
+import { awaitCall } from './await-call.ts';
 import type { McpCallName, McpGateway } from './mcp-gateway.ts';
 
 /** Tasks of one client that are followed at a time; of the others it hears when it asks. */
 const MAX_FOLLOWED = 100;
-/** How long the gateway is asked to wait at a time. */
-const LOOK_MS = 20_000;
 
 /**
  * Returns what follows a task from now on. What it tells is a hint: a client asks when it has heard of
@@ -16,15 +15,11 @@ export function createTaskFollower(
   tell: (call: CallRead) => Promise<void>,
 ): (name: McpCallName) => void {
   const followed = new Set<string>();
-  const follow = async (name: McpCallName): Promise<void> => {
-    let call = await gateway.readCall({ ...name, timeoutMs: LOOK_MS });
-    while (call.state === 'working') call = await gateway.readCall({ ...name, timeoutMs: LOOK_MS });
-    await tell(call);
-  };
   return (name) => {
     if (followed.size >= MAX_FOLLOWED || followed.has(name.callId)) return;
     followed.add(name.callId);
-    follow(name)
+    awaitCall(gateway, name)
+      .then(tell)
       .catch(() => {})
       .finally(() => followed.delete(name.callId));
   };

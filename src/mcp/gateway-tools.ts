@@ -34,7 +34,8 @@ export function gatewayTools(
         const { signal: gone } = context.mcpReq;
         const call = { sessionKey: await sessionKey(context), tool: name, args, gone };
         const answer = await callWithin(door, { call, context });
-        return toResult(answer, await messagesFor(door, { call, context }));
+        if (name === INBOX_TOOL) return toResult(answer, []);
+        return toResult(answer, await messagesFor(door, { ...call, context }));
       } catch (cause) {
         const error = toGatewayError(cause);
         if (error.code === 'unknown_name') return undefined;
@@ -56,8 +57,8 @@ export function taskDoor(
     sessionKey,
     tellsUnasked: followTask !== undefined,
     toResult: async (answer, context) => {
-      const call = { sessionKey: await sessionKey(context), tool: '', args: {} };
-      return toResult(answer, await messagesFor({ gateway }, { call, context }));
+      const reader = { sessionKey: await sessionKey(context), context };
+      return toResult(answer, await messagesFor({ gateway }, reader));
     },
   };
 }
@@ -75,12 +76,9 @@ async function callWithin(
 /** What others have sent to this client meanwhile: it comes with the call's result, if the client is there to get it. */
 async function messagesFor(
   { gateway }: Pick<Door, 'gateway'>,
-  {
-    call: { sessionKey, tool },
-    context,
-  }: { call: Parameters<McpGateway['invoke']>[0]; context: ServerContext },
+  { sessionKey, context }: { sessionKey: string; context: ServerContext },
 ): Promise<string[]> {
-  if (tool === INBOX_TOOL || context.mcpReq.signal.aborted) return [];
+  if (context.mcpReq.signal.aborted) return [];
   try {
     const inbox = await gateway.takeNews(sessionKey);
     return inbox === undefined ? [] : [JSON.stringify({ inbox })];

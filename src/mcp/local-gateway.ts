@@ -62,8 +62,10 @@ export function createLocalGateway({
       ),
     startCall: ({ sessionKey, ...call }) =>
       told(as(sessionKey).then((caller) => startCall({ ...call, caller }))),
-    readCall: ({ sessionKey, ...query }) =>
-      told(as(sessionKey).then((caller) => services.readCall(caller, query))),
+    readCall: ({ sessionKey, signal, ...query }) => {
+      const wait = signal === undefined ? query : { ...query, signal };
+      return told(as(sessionKey).then((caller) => services.readCall(caller, wait)));
+    },
     listCalls: ({ sessionKey, cursor }) => {
       const query = cursor === undefined ? {} : { cursor };
       return told(as(sessionKey).then((caller) => services.listCalls(caller, query)));

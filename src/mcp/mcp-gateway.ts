@@ -22,8 +22,10 @@ export interface McpGateway {
   invoke(call: McpToolCall): Promise<object>;
   /** Makes a call whose answer is fetched later; `result` = the tool refused it. Rejects as `invoke` does. */
   startCall(call: McpToolCall & { ttlMs?: number | undefined }): Promise<CallStarted>;
-  /** How it stands, or once it is over within that time. Rejects `not_found` for one of another session. */
-  readCall(query: McpCallName & { timeoutMs: number }): Promise<CallRead>;
+  /** How it stands, or once it is over within that time; the signal may end the wait. Rejects `not_found` for one of another session. */
+  readCall(
+    query: McpCallName & { timeoutMs: number; signal?: AbortSignal | undefined },
+  ): Promise<CallRead>;
   /** Those of the session, the newest first. */
   listCalls(query: { sessionKey: string; cursor: string | undefined }): Promise<CallsPage>;
   /** Ends its wait. Rejects `not_found` for one of another session. */

@@ -8,7 +8,8 @@ import type { CallToolResult, Server, ServerContext } from '@modelcontextprotoco
 import { z } from 'zod';
 import type { CallRead } from '../protocol/answers/call-answers.ts';
 import { CURSOR_MAX, NAME_MAX } from '../protocol/tools/tool-limits.ts';
-import type { McpGateway } from './mcp-gateway.ts';
+import { awaitCall } from './await-call.ts';
+import type { McpCallName, McpGateway } from './mcp-gateway.ts';
 import {
   declaresTasks,
   speaksExtension,
@@ -31,9 +32,6 @@ interface Named {
   taskId: string;
   context: ServerContext;
 }
-
-/** How long the gateway is asked to wait at a time; a client that has gone is noticed in between. */
-const LOOK_MS = 20_000;
 
 const byId = z.looseObject({ taskId: z.string().min(1).max(NAME_MAX) });
 const page = z.looseObject({ cursor: z.string().max(CURSOR_MAX).optional() }).optional();
@@ -72,24 +70,27 @@ export function serveTasks(server: Server, door: TaskDoor): void {
   });
 }
 
-async function read({ gateway, sessionKey }: TaskDoor, named: Named, timeoutMs = 0) {
-  const key = await sessionKey(named.context);
-  return inProtocolErrors(() =>
-    gateway.readCall({ sessionKey: key, callId: named.taskId, timeoutMs }),
-  );
+async function nameOf({ sessionKey }: TaskDoor, { taskId, context }: Named): Promise<McpCallName> {
+  return { sessionKey: await sessionKey(context), callId: taskId };
+}
+
+async function read(door: TaskDoor, named: Named): Promise<CallRead> {
+  const name = await nameOf(door, named);
+  return inProtocolErrors(() => door.gateway.readCall({ ...name, timeoutMs: 0 }));
 }
 
 /** Waits to the end, however long that is: the client ends it when it has no more patience. */
-async function resultOf(door: TaskDoor, { taskId, context }: Named): Promise<CallToolResult> {
-  const { signal } = context.mcpReq;
-  const call = await withProgress(context, async () => {
-    let seen = await read(door, { taskId, context });
-    const hasWaited = seen.state === 'working';
-    while (seen.state === 'working' && !signal.aborted)
-      seen = await read(door, { taskId, context }, LOOK_MS);
-    if (hasWaited && !signal.aborted && !door.tellsUnasked) await tellStatus(context, seen);
-    return seen;
-  });
+async function resultOf(door: TaskDoor, named: Named): Promise<CallToolResult> {
+  const { context } = named;
+  let call = await read(door, named);
+  if (call.state === 'working') {
+    const { signal } = context.mcpReq;
+    const name = await nameOf(door, named);
+    call = await withProgress(context, () =>
+      inProtocolErrors(() => awaitCall(door.gateway, name, signal)),
+    );
+    if (!door.tellsUnasked && !signal.aborted) await tellStatus(context, call);
+  }
   if (call.result !== undefined) return door.toResult(call.result, context);
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, `the task has no result: ${call.state}`);
 }
@@ -105,19 +106,17 @@ export function taskStatus(call: CallRead) {
 }
 
 async function cancel(door: TaskDoor, named: Named): Promise<CallRead> {
-  const sessionKey = await door.sessionKey(named.context);
   const before = await read(door, named);
   if (before.state === 'working') {
-    const call = await inProtocolErrors(() =>
-      door.gateway.cancelCall({ sessionKey, callId: named.taskId }),
-    );
+    const name = await nameOf(door, named);
+    const call = await inProtocolErrors(() => door.gateway.cancelCall(name));
     if (call.state === 'cancelled') return call;
   }
   // in the extension a cancellation that comes too late is acknowledged like any other
   if (speaksExtension(named.context)) return before;
   throw new ProtocolError(
     ProtocolErrorCode.InvalidParams,
-    `the task is over already; tasks/result has how it ended`,
+    'the task is over already; tasks/result has how it ended',
   );
 }
 

@@ -26,7 +26,7 @@ export function createSocketGateway(client: Pick<Client, 'call'>): McpGateway {
       const { ok: _ok, ...started } = await client.call('calls.start', call);
       return started;
     },
-    readCall: (query) => client.call('calls.get', query),
+    readCall: ({ signal: _signal, ...query }) => client.call('calls.get', query),
     listCalls: ({ sessionKey, cursor }) =>
       client.call('calls.list', { sessionKey, ...(cursor === undefined ? {} : { cursor }) }),
     cancelCall: async (call) => (await client.call('calls.cancel', call)).call,

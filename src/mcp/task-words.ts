@@ -6,6 +6,7 @@ import { CLIENT_CAPABILITIES_META_KEY } from '@modelcontextprotocol/server';
 import type { ServerContext } from '@modelcontextprotocol/server';
 import type { CallRead } from '../protocol/answers/call-answers.ts';
 import { WAIT_TIMEOUT_DEFAULT } from '../protocol/tools/tool-limits.ts';
+import { isWaitingTool } from './wait-limit.ts';
 
 /** Name of the extension. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
@@ -42,14 +43,9 @@ export function declaresTasks({ mcpReq }: ServerContext): boolean {
 
 /** Whether a call of this tool, with these arguments, waits for something. */
 export function mayBeTask(tool: string, args: Record<string, unknown>): boolean {
-  if (!waits(tool) || args['mode'] === 'note') return false;
+  if (!isWaitingTool(tool) || args['mode'] === 'note') return false;
   const { timeoutSeconds = WAIT_TIMEOUT_DEFAULT } = args;
   return timeoutSeconds !== 0;
-}
-
-/** Whether the tool waits at all, unless it is told not to. */
-export function waits(tool: string): boolean {
-  return tool === 'sessions_send' || tool === 'sessions_wait';
 }
 
 /** Returns the task of revision 2025-11-25. */

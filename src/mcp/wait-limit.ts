@@ -2,11 +2,14 @@
 import { WAIT_TIMEOUT_DEFAULT } from '../protocol/tools/tool-limits.ts';
 import type { McpToolCall } from './mcp-gateway.ts';
 
-const WAITING_TOOLS: readonly string[] = ['sessions_send', 'sessions_wait'];
+/** Whether the tool waits, unless it is told not to. */
+export function isWaitingTool(tool: string): boolean {
+  return tool === 'sessions_send' || tool === 'sessions_wait';
+}
 
 /** Returns the call with a wait of at most so many seconds. */
 export function limitWait(call: McpToolCall, maxSeconds: number): McpToolCall {
-  if (!WAITING_TOOLS.includes(call.tool)) return call;
+  if (!isWaitingTool(call.tool)) return call;
   const { timeoutSeconds = WAIT_TIMEOUT_DEFAULT } = call.args;
   if (typeof timeoutSeconds !== 'number' || timeoutSeconds <= maxSeconds) return call;
   return { ...call, args: { ...call.args, timeoutSeconds: maxSeconds } };

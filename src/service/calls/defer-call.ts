@@ -41,7 +41,7 @@ export async function deferCall(
   call: DeferrableCall,
 ): Promise<CallStarted> {
   requireWait(call);
-  await requireRoom(services, caller);
+  await requireRoom(services, caller, call);
   const begun = await begin(services, caller, call);
   if ('result' in begun) return begun;
   const kept = await services.store.write('defer-call', (tx) =>
@@ -58,11 +58,18 @@ function requireWait({ tool, args }: DeferrableCall): void {
   );
 }
 
-async function requireRoom({ store, clock }: RunServices, caller: SessionCaller): Promise<void> {
+async function requireRoom(
+  { store, clock }: RunServices,
+  caller: SessionCaller,
+  call: DeferrableCall,
+): Promise<void> {
   const { sessionKey } = caller;
-  const isFull = await store.read((tx) =>
-    tx.calls.hasAtLeast({ sessionKey, count: CALLS_MAX, now: clock.now() }),
-  );
+  const isFull = await store.read(async (tx) => {
+    const full = { sessionKey, count: CALLS_MAX, now: clock.now() };
+    if (!(await tx.calls.hasAtLeast(full))) return false;
+    // one that is there already takes no room
+    return (await tx.calls.get(idOf(caller, call))) === undefined;
+  });
   if (!isFull) return;
   throw new GatewayError(
     'forbidden',

@@ -1,7 +1,7 @@
 /** A deferred call as its session sees it, from its row and the runs that it waits for. */
 import type { SessionCaller } from '../../core/caller.ts';
 import { type CallStanding, runAsOf, standingOf } from '../../core/deferred-call.ts';
-import { toldOf } from '../../core/refusals.ts';
+import { faultOf, toldOf } from '../../core/refusals.ts';
 import type { CallRead, CallView } from '../../protocol/answers/call-answers.ts';
 import { isToolFailure } from '../../protocol/tools/session-tools.ts';
 import type { DeferredCallRow } from '../../store/call-repository.ts';
@@ -12,6 +12,8 @@ import { replyOf } from '../messages/await-reply.ts';
 import type { ServiceContext } from '../context.ts';
 import { sessionTargets, type WaitedTarget } from '../runs/wait-targets.ts';
 import { waitedAnswer } from '../runs/wait-for-runs.ts';
+
+const TORN = 'the row of this call cannot be read; trunkline doctor says more';
 
 interface Waited {
   targets: readonly WaitedTarget[];
@@ -24,9 +26,13 @@ export async function lookAtCall(
   context: Pick<ServiceContext, 'config' | 'clock'>,
   { caller, row }: { caller: SessionCaller; row: DeferredCallRow },
 ): Promise<CallRead> {
-  const args = { runIds: runIdsOf(row) };
-  const found = await sessionTargets(tx, context, { caller, args });
-  if ('error' in found) return seenAs(row, { type: 'answered', at: row.createdAt }, toldOf(found));
+  const { cancelledAt, createdAt } = row;
+  if (cancelledAt !== null) return seenAs(row, { type: 'cancelled', at: cancelledAt });
+  const refused = { type: 'answered', at: createdAt } as const;
+  const runIds = runIdsOf(row);
+  if (runIds.length === 0) return seenAs(row, refused, faultOf('failed', TORN));
+  const found = await sessionTargets(tx, context, { caller, args: { runIds } });
+  if ('error' in found) return seenAs(row, refused, toldOf(found));
   const runs: RunRow[] = [];
   for (const { runId } of found.targets)
     runs.push(must(await tx.runs.get(runId), `run ${runId} vanished`));
@@ -36,12 +42,12 @@ export async function lookAtCall(
   return seenAs(row, standing, answerOf(context, row, waited));
 }
 
-/** The runs that a call waits for. */
+/** The runs that a call waits for; none when its row is torn. */
 export function runIdsOf({ runIdsJson }: DeferredCallRow): string[] {
   try {
-    return JSON.parse(runIdsJson) as string[];
+    const stored: unknown = JSON.parse(runIdsJson);
+    return Array.isArray(stored) ? stored.filter((id) => typeof id === 'string') : [];
   } catch {
-    // a torn row names no run any more
     return [];
   }
 }

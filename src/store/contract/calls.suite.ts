@@ -64,6 +64,20 @@ export function callsContract(open: OpenHarness): void {
         });
       }));
 
+    it('[TK7] go with the session that is purged', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('add', async (tx) => {
+          await tx.calls.insert(row('c1'));
+          await tx.calls.insert(row('c2', { sessionKey: 'o' }));
+          await tx.purge.session('k');
+        });
+        const left = await store.read(async (tx) => [
+          await tx.calls.get('c1'),
+          await tx.calls.get('c2'),
+        ]);
+        assert.deepEqual(left, [undefined, row('c2', { sessionKey: 'o' })]);
+      }));
+
     it('[TK6] keep that they were cancelled', () =>
       withStore(open, async ({ store }) => {
         await store.write('add', (tx) => tx.calls.insert(row('c1')));

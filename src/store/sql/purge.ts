@@ -206,6 +206,11 @@ const ATTACHMENTS = defineQuery((db, p: { key: string }) =>
   db.deleteFrom('attachments').where('child_key', '=', p.key).where('state', '=', sql.lit('gone')),
 );
 
+/** Those that the session has made; what others wait for in it is told to nobody. */
+const DEFERRED_CALLS = defineQuery((db, p: { key: string }) =>
+  db.deleteFrom('deferred_calls').where('session_key', '=', p.key),
+);
+
 const LANE = defineQuery((db, p: { key: string }) =>
   db.deleteFrom('lanes').where('session_key', '=', p.key),
 );
@@ -290,7 +295,7 @@ export class SqlPurge implements PurgeWrites {
   }
 
   async session(key: string): Promise<void> {
-    for (const query of [SPAWN, ATTACHMENTS, LANE, ANCESTORS, BUDGET, SESSION]) {
+    for (const query of [SPAWN, ATTACHMENTS, DEFERRED_CALLS, LANE, ANCESTORS, BUDGET, SESSION]) {
       await this.#unit.change(query, { key });
     }
   }
