@@ -40,11 +40,11 @@ describe('a server that cannot be used', { concurrency: 2 }, () => {
       well: badServer(''),
     });
     assert.deepEqual(await world.names(), ['well__go']);
-    assert.match(world.mcp.whyMissing('none__x') ?? '', /its command or folder is not there/);
-    assert.match(world.mcp.whyMissing('gone__x') ?? '', /it ended/);
-    assert.match(world.mcp.whyMissing('silent__x') ?? '', /did not answer in time/);
-    assert.equal(world.mcp.whyMissing('well__x'), undefined);
-    assert.equal(world.mcp.whyMissing('unheard__x'), undefined);
+    assert.match((await world.whyMissing('none__x')) ?? '', /its command or folder is not there/);
+    assert.match((await world.whyMissing('gone__x')) ?? '', /it ended/);
+    assert.match((await world.whyMissing('silent__x')) ?? '', /did not answer in time/);
+    assert.equal(await world.whyMissing('well__x'), undefined);
+    assert.equal(await world.whyMissing('unheard__x'), undefined);
     const told = world.log.find(({ fields }) => fields['mcpServer'] === 'gone');
     assert.deepEqual(told?.fields['stderr'], ['cannot start: no such thing']);
     // within the pause nobody waits for it again

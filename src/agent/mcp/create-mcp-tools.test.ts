@@ -91,7 +91,7 @@ describe('a server over HTTP', { concurrency: 2 }, () => {
     const server = await startHttpServer(t, () => new Response('secret page', { status: 401 }));
     const world = mcpWorld(t, { s: { url: server.url } });
     assert.deepEqual(await world.names(), []);
-    assert.match(world.mcp.whyMissing('s__x') ?? '', /HTTP 401; check its headers/);
+    assert.match((await world.whyMissing('s__x')) ?? '', /HTTP 401; check its headers/);
     assert.doesNotMatch(JSON.stringify(world.log), /secret page|127\.0\.0\.1/);
   });
 

@@ -16,12 +16,19 @@ export interface McpToolsOptions {
   version: string;
 }
 
+export interface McpTurnTools {
+  tools: AgentTool[];
+  /** Returns why a tool of one of the servers is not there, undefined when nothing is known of it. */
+  whyMissing(name: string): string | undefined;
+}
+
 /** The tools of the configured MCP servers. */
 export interface McpTools {
-  /** Returns those that an agent may use, in the order of the configuration; a server that fails has none. */
-  toolsOf(question: ToolQuestion): Promise<AgentTool[]>;
-  /** Returns why a tool of a configured server is not there, undefined when nothing is known of it. */
-  whyMissing(name: string): string | undefined;
+  /**
+   * Returns those that an agent may use, in the order of the configuration; a server that fails has none. Of
+   * servers that are kept from the agent nothing is told.
+   */
+  toolsOf(question: ToolQuestion): Promise<McpTurnTools>;
   /** Returns how each server is doing that is switched on. */
   states(): ToolServerState[];
   /** Ends the servers whose settings have changed or that are there no more; calls that are going fail. */
@@ -53,20 +60,23 @@ export function createMcpTools({ config, logger, version }: McpToolsOptions): Mc
   return {
     reconfigure,
     toolsOf: async (question) => {
-      if (isStopped) return [];
       reconfigure();
+      const servers = isStopped
+        ? []
+        : serversFor(config(), question).map(([name, settings]) => serverOf(name, settings));
       const lists = await Promise.all(
-        serversFor(config(), question).map(async ([name, settings]) => {
-          const server = serverOf(name, settings);
-          return (await server.tools()).map((tool) => toAgentTool(server, tool));
-        }),
+        servers.map(async (server) =>
+          (await server.tools()).map((tool) => toAgentTool(server, tool)),
+        ),
       );
-      return lists.flat();
-    },
-    whyMissing: (name) => {
-      const [owner = '', ...rest] = name.split(MCP_SEPARATOR);
-      const reason = rest.length === 0 ? undefined : running.get(owner)?.state.reason;
-      return reason === undefined ? undefined : `MCP server ${owner} is not available, ${reason}`;
+      return {
+        tools: lists.flat(),
+        whyMissing: (tool) => {
+          const owner = servers.find(({ name }) => tool.startsWith(name + MCP_SEPARATOR));
+          const reason = owner?.state.reason;
+          return reason && `MCP server ${owner?.name} is not available, ${reason}`;
+        },
+      };
     },
     states: () =>
       Object.entries(config().mcp.servers)

@@ -61,6 +61,10 @@ export class McpServer {
     this.#mask = (text) => maskGiven(text, secrets);
   }
 
+  get name(): string {
+    return this.#options.name;
+  }
+
   /** How it is doing. */
   get state(): Omit<ToolServerState, 'name'> {
     if (this.#live !== undefined) return { state: 'ready', tools: this.#live.catalog.tools.length };
@@ -194,7 +198,7 @@ export class McpServer {
         this.#isStale = true;
         const reason = this.#describe(error);
         this.#options.logger.warn(
-          { mcpServer: this.#options.name, reason },
+          { mcpServer: this.name, reason },
           'its tools could not be listed again',
         );
       }
@@ -214,7 +218,7 @@ export class McpServer {
     if (this.#ended.signal.aborted) return;
     this.#fault = reason;
     this.#options.logger.warn(
-      { mcpServer: this.#options.name, reason, stderr: this.#lastLines(), againInMs: pause() },
+      { mcpServer: this.name, reason, stderr: this.#lastLines(), againInMs: pause() },
       'an MCP server is not available; its tools are not offered',
     );
   }
@@ -249,7 +253,7 @@ export class McpServer {
   }
 
   get #title(): string {
-    return `MCP server ${this.#options.name}`;
+    return `MCP server ${this.name}`;
   }
 }
 
