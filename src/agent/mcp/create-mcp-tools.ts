@@ -40,13 +40,19 @@ export interface McpTools {
 /** Returns the tools of `mcp.servers`. No server is started before a turn may use it. */
 export function createMcpTools({ config, logger, version }: McpToolsOptions): McpTools {
   const running = new Map<string, McpServer>();
+  /** servers that have been taken out and are not gone yet */
+  const ending = new Set<Promise<void>>();
   let isStopped = false;
 
+  const end = (server: McpServer, reason: string): void => {
+    const gone = server.stop(reason).finally(() => ending.delete(gone));
+    ending.add(gone);
+  };
   const reconfigure = (): void => {
     for (const [name, server] of running) {
       if (isDeepStrictEqual(config().mcp.servers[name], server.settings)) continue;
       running.delete(name);
-      void server.stop('its configuration has changed');
+      end(server, 'its configuration has changed');
     }
   };
   const serverOf = (name: string, settings: McpServerSettings): McpServer => {
@@ -84,9 +90,9 @@ export function createMcpTools({ config, logger, version }: McpToolsOptions): Mc
         .map(([name]) => ({ name, ...(running.get(name)?.state ?? { state: 'off' }) })),
     stop: async () => {
       isStopped = true;
-      const servers = [...running.values()];
+      for (const server of running.values()) end(server, 'the gateway is stopping');
       running.clear();
-      await Promise.all(servers.map((server) => server.stop('the gateway is stopping')));
+      await Promise.all(ending);
     },
   };
 }

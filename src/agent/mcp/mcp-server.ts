@@ -164,19 +164,19 @@ export class McpServer {
     this.#lastLines = () => [];
     let connection: McpConnection | undefined;
     try {
-      const limit = AbortSignal.timeout(settings.connectionTimeoutMs);
+      const signal = this.#timeLimit();
       const { connectServer } = await import('./connect-server.ts');
       connection = await connectServer({
         settings,
         version,
-        signal: AbortSignal.any([limit, this.#ended.signal]),
+        signal,
         onToolsChanged: () => (this.#isStale = true),
         onClosed: () => this.#closed(connection),
         onProgram: (lastLines) => (this.#lastLines = lastLines),
         onClosing: (closing) => this.#watchClosing(closing),
       });
       this.#isStale = false;
-      const catalog = await readCatalog(connection, this.#reading);
+      const catalog = await readCatalog(connection, this.#reading(signal));
       this.#live = { connection, catalog, since: performance.now() };
       this.#silentCalls = 0;
       this.#pause.started();
@@ -193,7 +193,7 @@ export class McpServer {
     const read = async (): Promise<void> => {
       this.#isStale = false;
       try {
-        live.catalog = await readCatalog(live.connection, this.#reading);
+        live.catalog = await readCatalog(live.connection, this.#reading(this.#timeLimit()));
       } catch (error) {
         this.#isStale = true;
         const reason = this.#describe(error);
@@ -244,8 +244,14 @@ export class McpServer {
     this.#idle = setTimeout(end, idleMs).unref();
   }
 
-  get #reading(): CatalogOptions {
-    return { ...this.#options, mask: this.#mask };
+  #reading(signal: AbortSignal): CatalogOptions {
+    return { ...this.#options, mask: this.#mask, signal };
+  }
+
+  /** For a start with its list of tools, or for a list alone. */
+  #timeLimit(): AbortSignal {
+    const limit = AbortSignal.timeout(this.settings.connectionTimeoutMs);
+    return AbortSignal.any([limit, this.#ended.signal]);
   }
 
   #describe(error: unknown): string {

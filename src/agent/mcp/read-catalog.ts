@@ -16,6 +16,8 @@ export interface CatalogOptions {
   logger: Logger;
   /** sees the texts of the server */
   mask: (text: string) => string;
+  /** ends the reading */
+  signal: AbortSignal;
 }
 
 /** How many of the tools that are left out the log names. */
@@ -24,9 +26,9 @@ const NAMED = 10;
 /** Asks a server for its tools. What is left out of them, or that nothing is left, is in the log. */
 export async function readCatalog(
   connection: McpConnection,
-  { name, settings, logger, mask }: CatalogOptions,
+  { name, settings, logger, mask, signal }: CatalogOptions,
 ): Promise<Catalog> {
-  const listed = await connection.listTools(settings.connectionTimeoutMs);
+  const listed = await connection.listTools(signal);
   const masked = listed.map((tool) => ({ ...tool, description: mask(tool.description ?? '') }));
   const { tools, leftOut } = toMcpTools(name, masked, settings.toolFilter);
   if (leftOut.length > 0) {
