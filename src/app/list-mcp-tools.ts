@@ -42,7 +42,7 @@ export async function listMcpTools(place: McpPlace): Promise<McpServerReport[]> 
           agentId: fold(agents[0] ?? ''),
           wantsServer: (server: string) => server === name,
         };
-        const tools = enabled ? await mcp.toolsOf(question) : [];
+        const { tools } = enabled ? await mcp.toolsOf(question) : { tools: [] };
         const reason = mcp.states().find((state) => state.name === name)?.reason;
         return {
           name,

@@ -223,11 +223,9 @@ function buildServices(
     startedAt: clock.now(),
     runtimeFor: (provider) => (provider === SCRIPTED_MODEL.provider ? scripted : embedded),
     toolsOf: async (question) => {
-      const ofServers = await mcpTools.toolsOf(question);
-      return {
-        tools: new Map([...tools, ...ofServers.map((tool) => [tool.spec.name, tool] as const)]),
-        whyMissing: mcpTools.whyMissing,
-      };
+      const { tools: ofServers, whyMissing } = await mcpTools.toolsOf(question);
+      const named = ofServers.map((tool) => [tool.spec.name, tool] as const);
+      return { tools: new Map([...tools, ...named]), whyMissing };
     },
     toolServers: mcpTools.states,
     channels: new Map([webchat, ...channels].map((channel) => [channel.id, channel])),

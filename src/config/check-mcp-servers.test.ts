@@ -11,7 +11,7 @@ const check = (servers: Json, env: Record<string, string> = {}) =>
 const errorsOf = (servers: Json): string[] => check(servers).errors.map(formatIssue);
 
 const GOOD: Json = {
-  program: { command: 'npx', args: ['-y', 'x'], env: { N: 1, B: true, K: '${KEY}' }, cwd: '/' },
+  program: { command: 'npx', args: ['-y', 'x'], env: { N: 1, B: true, K: '${OTHER}' }, cwd: '/' },
   remote: {
     url: 'https://example.com/mcp',
     transport: 'streamable-http',
@@ -20,6 +20,8 @@ const GOOD: Json = {
     agents: ['main'],
   },
 };
+
+const KEYS = { KEY: 'sesame-open', OTHER: 'another-one' };
 
 const BAD: [name: string, servers: Json, error: RegExp][] = [
   ['neither a command nor a url', { a: {} }, /^mcp\.servers\.a: needs a command/],
@@ -49,7 +51,7 @@ const BAD: [name: string, servers: Json, error: RegExp][] = [
 ];
 
 test('[MS14] servers of both kinds are taken, with environment references', () => {
-  const { errors, warnings, config } = check(GOOD, { KEY: 'sesame-open' });
+  const { errors, warnings, config } = check(GOOD, KEYS);
   assert.deepEqual([errors, warnings], [[], []]);
   const { remote, program } = config?.mcp.servers ?? {};
   assert.deepEqual(remote?.headers, { Authorization: 'Bearer sesame-open' });
@@ -74,7 +76,7 @@ test('[MS14] an agent that is not there is a warning', () => {
 });
 
 test('[MS10] the secrets of a configuration hold what servers are given, with and without the scheme', () => {
-  const { config } = check(GOOD, { KEY: 'sesame-open' });
+  const { config } = check(GOOD, KEYS);
   assert.ok(config !== undefined);
   const secrets = secretValues(config);
   for (const secret of ['sesame-open', 'Bearer sesame-open', 'https://example.com/mcp'])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { type McpAnswer, toMcpOutcome } from './mcp-result.ts';
 
 const outcomeOf = (answer: McpAnswer) => toMcpOutcome(answer, (text) => text);
@@ -50,4 +51,29 @@ test('[MS7] what is shown is bounded: letters, images and their size', () => {
   assert.match(many.text, /not shown: there are too many/);
   const large = outcomeOf({ content: [image('A'.repeat(6_000_000)), image('AAAA')] });
   assert.deepEqual(large.images, [image('AAAA')]);
+});
+
+test('[MS7, FZ1] whatever a server answers becomes a bounded text and never a fault', () => {
+  const word = fc.oneof(fc.string(), fc.constantFrom('text', 'image', 'resource', 'image/png'));
+  const block = fc.record(
+    { type: word, text: fc.anything(), data: word, mimeType: word, resource: fc.anything() },
+    { requiredKeys: [] },
+  );
+  const answer = fc.record(
+    {
+      content: fc.oneof(fc.array(fc.oneof(block, fc.jsonValue())), fc.jsonValue()),
+      structuredContent: fc.jsonValue(),
+      isError: fc.jsonValue(),
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(answer, (given) => {
+      const { text, images, isError } = outcomeOf(given);
+      assert.ok(text.length < 30_100 && text.isWellFormed() && images.length <= 8);
+      assert.equal(isError, given.isError === true);
+    }),
+  );
+  const deep = JSON.parse(`${'['.repeat(5000)}${']'.repeat(5000)}`) as unknown;
+  assert.match(outcomeOf({ structuredContent: deep }).text, /deeper than 64 levels/);
 });

@@ -1,5 +1,6 @@
 /** What an MCP server answers to a call, as the model reads it. Nothing in it is trusted, and all of it is bounded. */
 import type { ImageBlock } from '../protocol/message.ts';
+import { isDeeperThan } from '../protocol/tools/usable-arguments.ts';
 import { briefly } from '../util/briefly.ts';
 import { shortenMiddle } from '../util/shorten-middle.ts';
 
@@ -21,6 +22,7 @@ const MAX_LETTERS = 30_000;
 const MAX_IMAGES = 8;
 /** base64 letters of all images of one answer */
 const MAX_IMAGE_LETTERS = 5_000_000;
+const MAX_DEPTH = 64;
 const IMAGE_TYPE = /^image\/(?:png|jpeg|gif|webp)$/;
 
 /** Returns text and images of an answer; what a model cannot read is named in the text. `mask` sees every text. */
@@ -88,7 +90,10 @@ function resourceText({ uri, text, blob, mimeType }: Fields): string {
 }
 
 function structuredText(value: unknown): string {
-  return value === undefined ? '' : (JSON.stringify(value) ?? '');
+  if (value === undefined) return '';
+  // what is deeper cannot be written out safely
+  if (isDeeperThan(value, MAX_DEPTH)) return `[data deeper than ${MAX_DEPTH} levels, not shown]`;
+  return JSON.stringify(value) ?? '';
 }
 
 function notShown(what: string, base64: string, why: string): string {

@@ -32,18 +32,24 @@ const LISTS: Record<string, () => Json[]> = {
   many: () => Array.from({ length: 1_000 }, (_, at) => tool(`t${at}`)),
 };
 
+let pages = 0;
+
 const ANSWERS: Record<string, () => Json> = {
   initialize: () => ({
     protocolVersion: '2025-11-25',
     capabilities: { tools: {} },
     serverInfo: { name: 'raw', version: '1' },
   }),
-  'tools/list': () => ({ tools: (LISTS[way] ?? (() => [tool('go')]))() }),
+  'tools/list': () => ({
+    tools: (LISTS[way] ?? (() => [tool('go')]))(),
+    ...(way === 'endless' ? { nextCursor: String((pages += 1)) } : {}),
+  }),
   'tools/call': () => ({ content: [{ type: 'text', text: `done by ${process.pid}` }] }),
 };
 
 function answer({ id, method }: Json): void {
   const isCall = method === 'tools/call';
+  if (way === 'listless' && method === 'tools/list') return;
   if (way === 'silent' || way === 'stubborn and silent' || (way === 'mute' && isCall)) return;
   if (way === 'fill' && isCall) {
     process.stdout.write(`{"jsonrpc":"2.0","id":${String(id)},"result":"${'f'.repeat(11_000_000)}`);

@@ -17,6 +17,8 @@ export interface McpWorld {
   mcp: McpTools;
   log: { fields: Json; message: string }[];
   tools(agentId?: string): Promise<AgentTool[]>;
+  /** why a tool is missing in a turn of now */
+  whyMissing(name: string): Promise<string | undefined>;
   names(agentId?: string): Promise<string[]>;
   call(name: string, args?: Json, signal?: AbortSignal): Promise<ToolOutcome>;
   configure(servers: Json, more?: Json): void;
@@ -35,11 +37,13 @@ export function mcpWorld(t: TestContext, servers: Json, more: Json = {}): McpWor
   configure(servers, more);
   const mcp = createMcpTools({ config: () => config, logger, version: '0' });
   t.after(() => mcp.stop());
-  const tools = (agentId = 'main') => mcp.toolsOf({ agentId, wantsServer: () => true });
+  const ask = (agentId: string) => mcp.toolsOf({ agentId, wantsServer: () => true });
+  const tools = async (agentId = 'main') => (await ask(agentId)).tools;
   return {
     mcp,
     log,
     tools,
+    whyMissing: async (name) => (await ask('main')).whyMissing(name),
     configure,
     names: async (agentId) => (await tools(agentId)).map(({ spec }) => spec.name),
     call: async (name, args = {}, signal = new AbortController().signal) => {

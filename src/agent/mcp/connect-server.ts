@@ -9,7 +9,8 @@ import { HttpTransport } from './http-transport.ts';
 import { keepTail } from './keep-tail.ts';
 
 export interface McpConnection {
-  listTools(timeoutMs: number): Promise<Tool[]>;
+  /** Resolves with all of them; `signal` bounds the time, however many pages there are. */
+  listTools(signal: AbortSignal): Promise<Tool[]>;
   callTool(call: McpCall): Promise<McpAnswer>;
   /** Ends the connection, and the program behind it. Never rejects. */
   close(): Promise<void>;
@@ -73,9 +74,7 @@ async function open(options: ConnectOptions, mode: Negotiation): Promise<McpConn
     await transport.close().catch(() => {});
   };
   const { promise: givenUp, reject } = Promise.withResolvers<never>();
-  const giveUp = (): void => {
-    reject(signal.reason);
-  };
+  const giveUp = (): void => reject(signal.reason);
   signal.throwIfAborted();
   signal.addEventListener('abort', giveUp, { once: true });
   try {
@@ -97,9 +96,10 @@ async function open(options: ConnectOptions, mode: Negotiation): Promise<McpConn
 function toConnection(client: Client, close: () => Promise<void>): McpConnection {
   return {
     close,
-    listTools: async (timeout) => {
+    listTools: async (signal) => {
       if (client.getServerCapabilities()?.tools === undefined) return [];
-      return (await client.listTools(undefined, { timeout, cacheMode: 'refresh' })).tools;
+      const { tools } = await client.listTools(undefined, { signal, cacheMode: 'refresh' });
+      return tools;
     },
     callTool: ({ tool, args, signal, timeoutMs }) => {
       // without its schema of results: what does not fit it is shown to the model all the same

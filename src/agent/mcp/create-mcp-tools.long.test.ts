@@ -37,14 +37,18 @@ describe('a server that cannot be used', { concurrency: 2 }, () => {
       none: { command: 'no-such-program-anywhere' },
       gone: badServer('gone'),
       silent: badServer('silent', { connectionTimeoutMs: 300 }),
+      listless: badServer('listless', { connectionTimeoutMs: 3_000 }),
+      endless: badServer('endless'),
       well: badServer(''),
     });
     assert.deepEqual(await world.names(), ['well__go']);
-    assert.match(world.mcp.whyMissing('none__x') ?? '', /its command or folder is not there/);
-    assert.match(world.mcp.whyMissing('gone__x') ?? '', /it ended/);
-    assert.match(world.mcp.whyMissing('silent__x') ?? '', /did not answer in time/);
-    assert.equal(world.mcp.whyMissing('well__x'), undefined);
-    assert.equal(world.mcp.whyMissing('unheard__x'), undefined);
+    assert.match((await world.whyMissing('none__x')) ?? '', /its command or folder is not there/);
+    assert.match((await world.whyMissing('gone__x')) ?? '', /it ended/);
+    assert.match((await world.whyMissing('silent__x')) ?? '', /did not answer in time/);
+    assert.match((await world.whyMissing('listless__x')) ?? '', /did not answer in time/);
+    assert.match((await world.whyMissing('endless__x')) ?? '', /not speak MCP as expected/);
+    assert.equal(await world.whyMissing('well__x'), undefined);
+    assert.equal(await world.whyMissing('unheard__x'), undefined);
     const told = world.log.find(({ fields }) => fields['mcpServer'] === 'gone');
     assert.deepEqual(told?.fields['stderr'], ['cannot start: no such thing']);
     // within the pause nobody waits for it again

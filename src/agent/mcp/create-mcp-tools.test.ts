@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { badServer, startHttpServer, stdioServer } from '../../../test/helpers/mcp-servers.ts';
+import { startOldServer } from '../../../test/helpers/mcp-old-server.ts';
 import { mcpWorld } from '../../../test/helpers/mcp-world.ts';
 import type { ToolContext } from '../runtime.ts';
 
@@ -90,7 +91,7 @@ describe('a server over HTTP', { concurrency: 2 }, () => {
     const server = await startHttpServer(t, () => new Response('secret page', { status: 401 }));
     const world = mcpWorld(t, { s: { url: server.url } });
     assert.deepEqual(await world.names(), []);
-    assert.match(world.mcp.whyMissing('s__x') ?? '', /HTTP 401; check its headers/);
+    assert.match((await world.whyMissing('s__x')) ?? '', /HTTP 401; check its headers/);
     assert.doesNotMatch(JSON.stringify(world.log), /secret page|127\.0\.0\.1/);
   });
 
@@ -107,6 +108,19 @@ describe('a server over HTTP', { concurrency: 2 }, () => {
     const { isError, text } = await world.call('s__echo', { text: 'never' });
     assert.equal(isError, true);
     assert.match(text, /it answered HTTP 404/);
+  });
+
+  it('[MS1, MS15, MS16] of the protocol line before has a session with us, anew when it has forgotten it, which ends with the connection', async (t) => {
+    const server = await startOldServer(t);
+    const world = mcpWorld(t, { old: { url: server.url } });
+    const first = (await world.call('old__where')).text;
+    assert.deepEqual([...server.sessions], [first]);
+    server.forget();
+    const next = (await world.call('old__where')).text;
+    assert.notEqual(next, first);
+    assert.deepEqual([...server.sessions], [next]);
+    await world.mcp.stop();
+    assert.deepEqual([...server.sessions], []);
   });
 
   it('[MS9] that breaks off its answer fails the call at once', async (t) => {

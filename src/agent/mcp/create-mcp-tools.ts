@@ -16,12 +16,19 @@ export interface McpToolsOptions {
   version: string;
 }
 
+export interface McpTurnTools {
+  tools: AgentTool[];
+  /** Returns why a tool of one of the servers is not there, undefined when nothing is known of it. */
+  whyMissing(name: string): string | undefined;
+}
+
 /** The tools of the configured MCP servers. */
 export interface McpTools {
-  /** Returns those that an agent may use, in the order of the configuration; a server that fails has none. */
-  toolsOf(question: ToolQuestion): Promise<AgentTool[]>;
-  /** Returns why a tool of a configured server is not there, undefined when nothing is known of it. */
-  whyMissing(name: string): string | undefined;
+  /**
+   * Returns those that an agent may use, in the order of the configuration; a server that fails has none. Of
+   * servers that are kept from the agent nothing is told.
+   */
+  toolsOf(question: ToolQuestion): Promise<McpTurnTools>;
   /** Returns how each server is doing that is switched on. */
   states(): ToolServerState[];
   /** Ends the servers whose settings have changed or that are there no more; calls that are going fail. */
@@ -33,13 +40,19 @@ export interface McpTools {
 /** Returns the tools of `mcp.servers`. No server is started before a turn may use it. */
 export function createMcpTools({ config, logger, version }: McpToolsOptions): McpTools {
   const running = new Map<string, McpServer>();
+  /** servers that have been taken out and are not gone yet */
+  const ending = new Set<Promise<void>>();
   let isStopped = false;
 
+  const end = (server: McpServer, reason: string): void => {
+    const gone = server.stop(reason).finally(() => ending.delete(gone));
+    ending.add(gone);
+  };
   const reconfigure = (): void => {
     for (const [name, server] of running) {
       if (isDeepStrictEqual(config().mcp.servers[name], server.settings)) continue;
       running.delete(name);
-      void server.stop('its configuration has changed');
+      end(server, 'its configuration has changed');
     }
   };
   const serverOf = (name: string, settings: McpServerSettings): McpServer => {
@@ -53,20 +66,23 @@ export function createMcpTools({ config, logger, version }: McpToolsOptions): Mc
   return {
     reconfigure,
     toolsOf: async (question) => {
-      if (isStopped) return [];
       reconfigure();
+      const servers = isStopped
+        ? []
+        : serversFor(config(), question).map(([name, settings]) => serverOf(name, settings));
       const lists = await Promise.all(
-        serversFor(config(), question).map(async ([name, settings]) => {
-          const server = serverOf(name, settings);
-          return (await server.tools()).map((tool) => toAgentTool(server, tool));
-        }),
+        servers.map(async (server) =>
+          (await server.tools()).map((tool) => toAgentTool(server, tool)),
+        ),
       );
-      return lists.flat();
-    },
-    whyMissing: (name) => {
-      const [owner = '', ...rest] = name.split(MCP_SEPARATOR);
-      const reason = rest.length === 0 ? undefined : running.get(owner)?.state.reason;
-      return reason === undefined ? undefined : `MCP server ${owner} is not available, ${reason}`;
+      return {
+        tools: lists.flat(),
+        whyMissing: (tool) => {
+          const owner = servers.find(({ name }) => tool.startsWith(name + MCP_SEPARATOR));
+          const reason = owner?.state.reason;
+          return reason && `MCP server ${owner?.name} is not available, ${reason}`;
+        },
+      };
     },
     states: () =>
       Object.entries(config().mcp.servers)
@@ -74,9 +90,9 @@ export function createMcpTools({ config, logger, version }: McpToolsOptions): Mc
         .map(([name]) => ({ name, ...(running.get(name)?.state ?? { state: 'off' }) })),
     stop: async () => {
       isStopped = true;
-      const servers = [...running.values()];
+      for (const server of running.values()) end(server, 'the gateway is stopping');
       running.clear();
-      await Promise.all(servers.map((server) => server.stop('the gateway is stopping')));
+      await Promise.all(ending);
     },
   };
 }

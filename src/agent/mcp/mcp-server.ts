@@ -3,17 +3,17 @@
  * it, shared by all of them, ended when nobody has used it for long, and started again when it has died: at once
  * when it had lived for a while, else later each time.
  */
-import type { Tool } from '@modelcontextprotocol/client';
 import { maskGiven } from '../../core/mask-secrets.ts';
 import { credentialsOf } from '../../core/mcp-credentials.ts';
 import { type McpOutcome, toMcpOutcome } from '../../core/mcp-result.ts';
-import { type McpTool, toMcpTools } from '../../core/mcp-tool-list.ts';
+import type { McpTool } from '../../core/mcp-tool-list.ts';
 import type { McpServerSettings } from '../../protocol/options/mcp-options.ts';
 import { atMost } from '../../util/at-most.ts';
-import { backoffMs } from '../../util/backoff.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { ToolServerState } from '../runtime.ts';
 import type { McpConnection } from './connect-server.ts';
+import { type Catalog, type CatalogOptions, readCatalog } from './read-catalog.ts';
+import { RetryPause } from './retry-pause.ts';
 import { describeMcpFailure, isServerError, statusOf } from './describe-mcp-failure.ts';
 
 export interface McpServerOptions {
@@ -25,20 +25,12 @@ export interface McpServerOptions {
   idleMs: () => number;
 }
 
-/** A list of tools, with what the server itself said of each. */
-interface Catalog {
-  tools: readonly McpTool[];
-  listed: ReadonlyMap<string, Tool>;
-}
-
 interface Live {
   connection: McpConnection;
   catalog: Catalog;
   since: number;
 }
 
-/** One that dies sooner is taken for broken, not for unlucky. */
-const STEADY_MS = 60_000;
 /** How long a turn waits for a server whose last start has failed, or for a list that has changed. */
 const RETRY_WAIT_MS = 2_000;
 /** Calls in a row without an answer, after which it is started again. */
@@ -49,13 +41,11 @@ export class McpServer {
   readonly #options: McpServerOptions;
   readonly #ended = new AbortController();
   readonly #mask: (text: string) => string;
+  readonly #pause = new RetryPause();
   #live: Live | undefined;
   #starting: Promise<void> | undefined;
   #relisting: Promise<void> | undefined;
   #isStale = false;
-  #hasFailedToStart = false;
-  #failures = 0;
-  #retryAt = 0;
   #fault: string | undefined;
   #silentCalls = 0;
   #openCalls = 0;
@@ -71,6 +61,10 @@ export class McpServer {
     this.#mask = (text) => maskGiven(text, secrets);
   }
 
+  get name(): string {
+    return this.#options.name;
+  }
+
   /** How it is doing. */
   get state(): Omit<ToolServerState, 'name'> {
     if (this.#live !== undefined) return { state: 'ready', tools: this.#live.catalog.tools.length };
@@ -84,7 +78,7 @@ export class McpServer {
   async tools(): Promise<readonly McpTool[]> {
     this.#touch();
     if (this.#live === undefined)
-      await (this.#hasFailedToStart ? atMost(RETRY_WAIT_MS, this.#start()) : this.#start());
+      await (this.#pause.hasFailedToStart ? atMost(RETRY_WAIT_MS, this.#start()) : this.#start());
     else if (this.#isStale) await atMost(RETRY_WAIT_MS, this.#relist(this.#live));
     return this.#live?.catalog.tools ?? [];
   }
@@ -160,7 +154,7 @@ export class McpServer {
 
   /** Starts it, joins a start that is going, or does nothing because it is too soon. */
   #start(): Promise<void> {
-    if (this.#starting === undefined && performance.now() < this.#retryAt) return Promise.resolve();
+    if (this.#starting === undefined && !this.#pause.isOver) return Promise.resolve();
     this.#starting ??= this.#connect().finally(() => (this.#starting = undefined));
     return this.#starting;
   }
@@ -170,51 +164,28 @@ export class McpServer {
     this.#lastLines = () => [];
     let connection: McpConnection | undefined;
     try {
-      const limit = AbortSignal.timeout(settings.connectionTimeoutMs);
+      const signal = this.#timeLimit();
       const { connectServer } = await import('./connect-server.ts');
       connection = await connectServer({
         settings,
         version,
-        signal: AbortSignal.any([limit, this.#ended.signal]),
+        signal,
         onToolsChanged: () => (this.#isStale = true),
         onClosed: () => this.#closed(connection),
         onProgram: (lastLines) => (this.#lastLines = lastLines),
         onClosing: (closing) => this.#watchClosing(closing),
       });
       this.#isStale = false;
-      const catalog = await this.#list(connection);
+      const catalog = await readCatalog(connection, this.#reading(signal));
       this.#live = { connection, catalog, since: performance.now() };
       this.#silentCalls = 0;
-      this.#hasFailedToStart = false;
+      this.#pause.started();
       this.#fault = undefined;
       logger.info({ mcpServer: name, tools: catalog.tools.length }, 'an MCP server is ready');
     } catch (error) {
       if (connection !== undefined) this.#watchClosing(connection.close());
-      this.#hasFailedToStart = true;
-      this.#failed(this.#describe(error), backoffMs(this.#failures));
+      this.#failed(this.#describe(error), () => this.#pause.failedToStart());
     }
-  }
-
-  async #list(connection: McpConnection): Promise<Catalog> {
-    const { name, settings, logger } = this.#options;
-    const listed = await connection.listTools(settings.connectionTimeoutMs);
-    const { tools, leftOut } = toMcpTools(
-      name,
-      listed.map((tool) => ({ ...tool, description: this.#mask(tool.description ?? '') })),
-      settings.toolFilter,
-    );
-    const of = { mcpServer: name };
-    if (leftOut.length > 0)
-      logger.warn(
-        { ...of, leftOut: leftOut.slice(0, 10), count: leftOut.length },
-        'tools are left out',
-      );
-    if (tools.length === 0 && listed.length > 0)
-      logger.warn(
-        { ...of, listed: listed.length },
-        'none of its tools is left; see its toolFilter',
-      );
-    return { tools, listed: new Map(listed.map((tool) => [tool.name, tool])) };
   }
 
   /** A list that cannot be read anew leaves the one that there was. */
@@ -222,12 +193,12 @@ export class McpServer {
     const read = async (): Promise<void> => {
       this.#isStale = false;
       try {
-        live.catalog = await this.#list(live.connection);
+        live.catalog = await readCatalog(live.connection, this.#reading(this.#timeLimit()));
       } catch (error) {
         this.#isStale = true;
         const reason = this.#describe(error);
         this.#options.logger.warn(
-          { mcpServer: this.#options.name, reason },
+          { mcpServer: this.name, reason },
           'its tools could not be listed again',
         );
       }
@@ -240,17 +211,14 @@ export class McpServer {
     const live = this.#live;
     if (live === undefined || live.connection !== connection) return;
     this.#live = undefined;
-    if (performance.now() - live.since >= STEADY_MS) this.#failures = 0;
-    this.#failed('it ended', this.#failures === 0 ? 0 : backoffMs(this.#failures));
+    this.#failed('it ended', () => this.#pause.died(performance.now() - live.since));
   }
 
-  #failed(reason: string, waitMs: number): void {
+  #failed(reason: string, pause: () => number): void {
     if (this.#ended.signal.aborted) return;
     this.#fault = reason;
-    this.#failures += 1;
-    this.#retryAt = performance.now() + waitMs;
     this.#options.logger.warn(
-      { mcpServer: this.#options.name, reason, stderr: this.#lastLines(), againInMs: waitMs },
+      { mcpServer: this.name, reason, stderr: this.#lastLines(), againInMs: pause() },
       'an MCP server is not available; its tools are not offered',
     );
   }
@@ -276,12 +244,22 @@ export class McpServer {
     this.#idle = setTimeout(end, idleMs).unref();
   }
 
+  #reading(signal: AbortSignal): CatalogOptions {
+    return { ...this.#options, mask: this.#mask, signal };
+  }
+
+  /** For a start with its list of tools, or for a list alone. */
+  #timeLimit(): AbortSignal {
+    const limit = AbortSignal.timeout(this.settings.connectionTimeoutMs);
+    return AbortSignal.any([limit, this.#ended.signal]);
+  }
+
   #describe(error: unknown): string {
     return describeMcpFailure(error, this.#mask);
   }
 
   get #title(): string {
-    return `MCP server ${this.#options.name}`;
+    return `MCP server ${this.name}`;
   }
 }
 
