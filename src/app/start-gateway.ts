@@ -1,13 +1,8 @@
-/** The composition root: builds the concrete parts, starts them in order, stops them in reverse. */
-import { createHash, randomUUID } from 'node:crypto';
+/** The composition root: opens the store, builds the parts, starts them in order, stops them in reverse. */
+import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
-import { createEmbeddedRuntime } from '../agent/embedded/create-embedded-runtime.ts';
-import { createScriptedRuntime } from '../agent/scripted/create-scripted-runtime.ts';
-import { createMcpTools, type McpTools } from '../agent/mcp/create-mcp-tools.ts';
-import type { AgentTool } from '../agent/runtime.ts';
-import { createWorkspaceTools } from '../agent/tools/create-workspace-tools.ts';
+import type { McpTools } from '../agent/mcp/create-mcp-tools.ts';
 import type { ChannelAdapter } from '../channels/channel.ts';
-import { createWebchat } from '../channels/webchat/create-webchat.ts';
 import {
   bindAddress,
   loadConfig,
@@ -15,21 +10,15 @@ import {
   type LoadOptions,
 } from '../config/load-config.ts';
 import { secretValues } from '../config/secret-values.ts';
-import { spawnTargets } from '../core/agents.ts';
-import { SCRIPTED_MODEL } from '../core/models.ts';
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts';
 import type { ReloadReport } from '../protocol/answers/method-answers.ts';
-import { createServices, type ServiceHost } from '../service/create-services.ts';
+import type { ServiceHost } from '../service/create-services.ts';
 import type { McpOffer } from '../mcp/create-mcp-server.ts';
-import type { RunContext } from '../service/context.ts';
 import { createMirror, type Mirror } from '../service/mirror/create-mirror.ts';
-import { createRunEvents } from '../service/run-events.ts';
 import type { Store } from '../store/store.ts';
-import { createSessionTools } from '../tools/create-session-tools.ts';
-import { createCallStarter } from '../tools/create-call-starter.ts';
-import { createToolCatalog, createToolInvoker } from '../tools/create-tool-invoker.ts';
 import { type Clock, systemClock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
+import { buildServices } from './build-services.ts';
 import { createLogger } from './create-logger.ts';
 import { createLiveConfig, type LiveConfig } from './live-config.ts';
 import { mcpDoor } from './mcp-door.ts';
@@ -110,8 +99,13 @@ async function startOn(store: Store, start: Start): Promise<RunningGateway> {
   const { config, stateDir } = loaded;
   const { auth } = live.gatewaySettings();
   const { context, host, doorTools, mcpTools } = buildServices(store, {
-    ...start,
+    config: live.current,
+    stateDir,
+    clock: store.shared?.clock ?? start.options.clock ?? systemClock,
+    logger,
+    bootId: start.bootId,
     secret: auth.token ?? auth.password ?? stateDir,
+    channels: start.options.channels ?? [],
   });
   // where several gateways share a store, no one of them owns the files
   const mirror = store.shared === undefined ? createMirror(context) : undefined;
@@ -178,73 +172,6 @@ async function answers(store: Store): Promise<boolean> {
       () => true,
       () => false,
     );
-}
-
-function buildServices(
-  store: Store,
-  { loaded, live, logger, secret, bootId, options }: Start & { secret: string },
-): {
-  context: RunContext;
-  host: ServiceHost;
-  doorTools: {
-    invokeTool: ReturnType<typeof createToolInvoker>;
-    listTools: ReturnType<typeof createToolCatalog>;
-    startCall: ReturnType<typeof createCallStarter>;
-  };
-  mcpTools: McpTools;
-} {
-  const { stateDir } = loaded;
-  const config = live.current;
-  const channels = options.channels ?? [];
-  const clock = store.shared?.clock ?? options.clock ?? systemClock;
-  const events = createRunEvents((err) => logger.error({ err }, 'an event listener failed'));
-  const scripted = createScriptedRuntime();
-  const embedded = createEmbeddedRuntime({ providers: () => config().models.providers, logger });
-  const webchat = createWebchat((part) =>
-    events.emit({
-      type: 'chat_delivery',
-      runId: part.runId ?? part.idempotencyKey,
-      sessionKey: part.sessionKey,
-      deliveryId: part.idempotencyKey,
-      text: part.text,
-    }),
-  );
-  const tools = new Map<string, AgentTool>();
-  const mcpTools = createMcpTools({ config, logger, version: TRUNKLINE_VERSION });
-  const context: RunContext = {
-    store,
-    config,
-    clock,
-    logger,
-    events,
-    stateDir,
-    cursorSecret: createHash('sha256').update(`cursor ${secret}`).digest('hex'),
-    bootId,
-    startedAt: clock.now(),
-    runtimeFor: (provider) => (provider === SCRIPTED_MODEL.provider ? scripted : embedded),
-    toolsOf: async (question) => {
-      const { tools: ofServers, whyMissing } = await mcpTools.toolsOf(question);
-      const named = ofServers.map((tool) => [tool.spec.name, tool] as const);
-      return { tools: new Map([...tools, ...named]), whyMissing };
-    },
-    toolServers: mcpTools.states,
-    channels: new Map([webchat, ...channels].map((channel) => [channel.id, channel])),
-  };
-  const host = createServices(context);
-  const sessionTools = createSessionTools({
-    services: host.services,
-    logger,
-    runContext: host.runPosition,
-    spawnTargets: (agentId) => spawnTargets(config(), agentId),
-  });
-  for (const tool of [...sessionTools, ...createWorkspaceTools()]) tools.set(tool.spec.name, tool);
-  const given = { services: host.services, store, config, logger };
-  const doorTools = {
-    invokeTool: createToolInvoker(given),
-    listTools: createToolCatalog(given),
-    startCall: createCallStarter(given),
-  };
-  return { context, host, doorTools, mcpTools };
 }
 
 function noticeOf({ config }: LoadedConfig): string | undefined {
