@@ -59,7 +59,7 @@ const namedSession: Case = async (world, { messages }) => {
   assert.deepEqual(await rowOf(world, A), main);
 };
 
-const oneKey: Case = async (world, { messages }) => {
+const oneKey: Case = async (world, { messages, tools }) => {
   for (const door of messages.filter(({ takesKey }) => takesKey)) {
     const sessionKey = keyFor(door, 'once');
     await world.say(sessionKey, 'hello');
@@ -74,6 +74,13 @@ const oneKey: Case = async (world, { messages }) => {
     assert.deepEqual(said, ['user: SAY: once', 'assistant: once'], door.name);
     const other = await door.send({ ...order, message: 'SAY: other' });
     assert.match(String(other.error), /idempotencyKey was used/, door.name);
+  }
+  for (const door of tools.filter(({ takesKey }) => takesKey)) {
+    const spawn = () => door.call('sessions_spawn', { task: 'SAY: once' }, `child ${door.name}`);
+    const answers = [...(await Promise.all([spawn(), spawn()])), await spawn()];
+    assert.equal(answers[0]?.['status'], 'accepted', door.name);
+    const children = new Set(answers.map(({ childSessionKey }) => childSessionKey));
+    assert.equal(children.size, 1, door.name);
   }
 };
 

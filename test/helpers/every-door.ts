@@ -40,9 +40,8 @@ export interface ToolDoor {
   call(tool: string, args: Json, idempotencyKey?: string): Promise<Json>;
 }
 export interface EveryDoor {
-  people: MessageDoor[];
   tools: ToolDoor[];
-  /** those of people and, by `sessions_send`, those of tools */
+  /** those of people, and those of tools by `sessions_send` */
   messages: MessageDoor[];
   /** a client of `/mcp`, and one of `trunkline mcp` */
   mcp: { name: string; client: Client }[];
@@ -67,9 +66,8 @@ export async function openEveryDoor(t: TestContext, world: TestWorld): Promise<E
     connect(t, { name: 'MCP over HTTP', transport: httpTransport(world) }),
     connect(t, { name: 'MCP over stdio', transport: stdioTransport(world) }),
   ]);
-  const people = peopleOf(world);
   const tools = [...toolsOf(world), ...mcp.map(mcpDoor)];
-  return { people, tools, messages: [...people, ...tools.map(senderBy)], mcp };
+  return { tools, messages: [...peopleOf(world), ...tools.map(senderBy)], mcp };
 }
 
 async function connect(
