@@ -27,6 +27,7 @@ test('[DL11] one file hands texts to channels, and one function puts them into t
   assert.deepEqual(
     sourcesWith(/\bChannelAdapter\b/).filter((file) => !file.startsWith('channels/')),
     [
+      'app/build-services.ts',
       'app/start-gateway.ts',
       'service/context.ts',
       'service/delivery/channel-calls.ts',

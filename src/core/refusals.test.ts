@@ -52,6 +52,7 @@ const FORBIDDEN_IN: Record<string, number> = {
   'protocol/tools/session-tool-answer-schemas.ts': 1,
   'protocol/answers/policy-answers.ts': 1,
   // errors of the operator's doors
+  'service/calls/defer-call.ts': 1,
   'service/devices/decide-pairings.ts': 1,
   'service/messages/accept-message.ts': 1,
 };
