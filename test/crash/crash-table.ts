@@ -713,7 +713,7 @@ export const ENDING_UNITS: ReadonlySet<string> = new Set([
   'recover',
 ]);
 
-/** Steps of a gateway that has chats; killed before and after each by `chat-kills.long.test.ts` and `desk-kills.test.ts`. */
+/** Steps of a gateway that has chats; killed before and after each by `chat-kills.long.test.ts` and `desk-kills.long.test.ts`. */
 export const CHAT_STEPS = [
   {
     unit: 'accept-direct',
