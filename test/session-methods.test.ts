@@ -293,6 +293,20 @@ test('[GW36] while a session is at work a note waits for the end of its turn', a
   assert.deepEqual(await pendingOf(world, A), []);
 });
 
+test('[GW36] where messages only wait for their turn a note waits for none: there may be none', async (t) => {
+  const world = await startWorld(t, { config: { agents: { defaults: { maxConcurrent: 1 } } } });
+  const going = await keepBusy(world, B);
+  const waiting = { key: A, message: 'SAY: never', idempotencyKey: randomUUID() };
+  await ask(world, 'sessions.send', waiting);
+  const { state } = await ask(world, 'chat.inject', { sessionKey: A, message: 'a note' });
+  assert.equal(state, 'appended');
+  assert.equal((await ask(world, 'sessions.abort', { key: A }))['status'], 'aborted');
+  assert.deepEqual(await texts(world, A), ['assistant: a note']);
+  assert.deepEqual(await pendingOf(world, A), []);
+  await ask(world, 'sessions.abort', { runId: going });
+  await world.quiet();
+});
+
 test('[GW36] a note stands before the message that waits behind the turn, and is no answer to it', async (t) => {
   const world = await startWorld(t);
   await world.say(A, 'SAY: first');

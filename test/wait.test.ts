@@ -328,6 +328,26 @@ test('[WT9, BR-109] a sessionKey and the sessionId of its session name it togeth
   assert.deepEqual(await countRows(world), before);
 });
 
+test('[WT9, GW9] a call that is made again is the same one, also when its session was reset meanwhile', async (t) => {
+  const world = await startWorld(t);
+  const sessionId = String((await world.store.read((tx) => tx.sessions.get(B)))?.sessionId);
+  const calls = [{ sessionKey: B, sessionId }, { sessionId }].map((name, at) => ({
+    ...name,
+    message: 'SAY: once',
+    idempotencyKey: `${at}`,
+  }));
+  const runIds: string[] = [];
+  for (const params of calls) runIds.push((await world.client.runAgent(params)).runId);
+  await world.client.request('sessions.reset', { key: B });
+  for (const [at, params] of calls.entries()) {
+    assert.equal((await world.client.runAgent(params)).runId, runIds[at]);
+    await assert.rejects(
+      world.client.runAgent({ ...params, idempotencyKey: 'new' }),
+      /is not that of session|is from before a reset/,
+    );
+  }
+});
+
 test('[WT10, BR-010] a first message makes the session of its key, and touches no other', async (t) => {
   const world = await startWorld(t);
   await world.say(A, 'SAY: web');

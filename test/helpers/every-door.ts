@@ -105,14 +105,11 @@ function peopleOf(world: TestWorld): MessageDoor[] {
   const keyOf = ({ idempotencyKey = `every-door-${(count += 1)}` }: Order): string =>
     idempotencyKey;
   const cli = (...argv: string[]): Promise<Json> => runJson(world, argv);
+  const chat = (method: string, order: Order): Promise<Said> =>
+    chatBy(world, { method, order: { ...order, idempotencyKey: keyOf(order) } });
   const doors: Record<string, MessageDoor['send']> = {
-    'chat.send': async (order) => {
-      const { sessionKey, message, wait } = order;
-      const params = { sessionKey, message, idempotencyKey: keyOf(order) };
-      const { runId } = await client.request('chat.send', params);
-      if (wait === false) return { runId: String(runId) };
-      return saidBy(await client.request('agent.wait', { runId, timeoutMs: 30_000 }));
-    },
+    'chat.send': (order) => chat('chat.send', order),
+    'sessions.send': (order) => chat('sessions.send', order),
     agent: async (order) => {
       const { sessionKey, message, wait } = order;
       const params = { sessionKey, message, idempotencyKey: keyOf(order) };
@@ -138,6 +135,18 @@ function peopleOf(world: TestWorld): MessageDoor[] {
     takesKey: true,
     send: (order) => send(order).catch((error: Error): Said => ({ error: error.message })),
   }));
+}
+
+/** A message of a person, by either of the methods that take one. */
+async function chatBy(
+  { client }: TestWorld,
+  { method, order }: { method: string; order: Order },
+): Promise<Said> {
+  const { sessionKey, wait, ...params } = order;
+  const place = method === 'sessions.send' ? { key: sessionKey } : { sessionKey };
+  const { runId } = await client.request(method, { ...place, ...params });
+  if (wait === false) return { runId: textOf(runId) };
+  return saidBy(await client.request('agent.wait', { runId, timeoutMs: 30_000 }));
 }
 
 async function complete(

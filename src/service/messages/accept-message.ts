@@ -99,6 +99,8 @@ async function take(
   if (earlier !== undefined) {
     return { accepted: await earlierAcceptance(tx, earlier.inputId), dropped: [] };
   }
+  // a reset does not take back what was accepted before it
+  if (place.stale !== undefined) throw refusedOperator(place.stale);
   const message = { request, place, idempotency, options };
   return given === undefined
     ? acceptNew(tx, context, message)

@@ -9,17 +9,28 @@ import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
 import { sendPolicyRefusal } from '../delivery/outbox.ts';
 import { keySettings } from '../sessions/key-settings.ts';
-import { lookUpMain, lookUpSession, type LookUp } from '../sessions/look-up-session.ts';
+import {
+  type FoundSession,
+  lookUpMain,
+  lookUpSession,
+  type LookUp,
+} from '../sessions/look-up-session.ts';
 import { type OperatorPlace, refuseOtherAgent } from '../sessions/operator-place.ts';
 import { briefly } from '../../util/briefly.ts';
 import type { AcceptMessage } from './accepted-message.ts';
+
+/** The session that a message goes to. */
+interface MessagePlace extends OperatorPlace {
+  /** what refuses one that was not accepted before: the sessionId is not the session's own, any more or at all */
+  stale?: Refusal;
+}
 
 /** Returns the session that a message goes to, or why to none; one that is not there is made only where an operator may (A4). */
 export async function findPlace(
   tx: ReadTx,
   config: Config,
   request: Pick<AcceptMessage, 'sessionKey' | 'sessionId' | 'agentId'>,
-): Promise<OperatorPlace | Refusal> {
+): Promise<MessagePlace | Refusal> {
   const { agentIds, defaultAgentId, mainKey } = keySettings(config);
   const agentId = request.agentId ?? defaultAgentId;
   const text = request.sessionKey ?? request.sessionId;
@@ -30,15 +41,9 @@ export async function findPlace(
       : await lookUpSession(tx, config, { text, viewer });
   if (found.type === 'malformed') return refuse('malformed', found.error);
   if (found.type === 'session') {
-    refuseOtherAgent(request.agentId, found);
-    const { key, sessionId, session } = found;
-    if (isOfAnother(request, session)) return notTogether(request);
-    if (session === undefined || sessionId === session.sessionId) {
-      return { key, agentId: found.agentId };
-    }
-    const current = session.sessionId;
-    const error = `sessionId ${sessionId} is from before a reset; the current sessionId is ${current}`;
-    return refuse('old_transcript', error);
+    const place = refuseOtherAgent(request.agentId, found);
+    const stale = staleRefusal(request, found);
+    return stale === undefined ? place : { ...place, stale };
   }
   if (isOfAnother(request, undefined)) return notTogether(request);
   if (request.sessionKey === undefined || found.canonicalKey === undefined) {
@@ -49,6 +54,18 @@ export async function findPlace(
   if (!creation.ok) return refuse('no_creation', creation.error);
   const { agentId: owner } = creation;
   return refuseOtherAgent(request.agentId, { key: found.canonicalKey, agentId: owner });
+}
+
+/** What refuses a sessionId that is not that of the session as it is now. */
+function staleRefusal(
+  request: Pick<AcceptMessage, 'sessionKey' | 'sessionId'>,
+  { sessionId, session }: FoundSession,
+): Refusal | undefined {
+  if (isOfAnother(request, session)) return notTogether(request);
+  if (session === undefined || sessionId === session.sessionId) return undefined;
+  const current = session.sessionId;
+  const error = `sessionId ${sessionId} is from before a reset; the current sessionId is ${current}`;
+  return refuse('old_transcript', error);
 }
 
 /** Whether key and sessionId are both given, and are not of one session as it is. */

@@ -19,6 +19,7 @@ export async function decideMessage(
     ...(agentId === undefined ? {} : { agentId }),
   });
   if ('rule' in place) return place;
+  if (place.stale !== undefined) return place.stale;
   const { key } = place;
   const session = (await tx.sessions.get(key)) ?? newSessionRow(config, { ...place, now });
   const refusal = messageRefusal(config, session);

@@ -59,8 +59,8 @@ export async function appendNoteText(
 }
 
 /**
- * Appends a note where no turn will take it in, and returns whether it did. A lane that is at work keeps
- * it for its next turn: nobody else appends to its transcript.
+ * Appends a note where no turn is going, and returns whether it did. A lane that holds a run keeps it for
+ * the end of that turn or the next one: nobody else appends to its transcript.
  */
 export async function appendNote(
   tx: WriteTx,
@@ -68,7 +68,8 @@ export async function appendNote(
   { input, session }: { input: InputRow; session: SessionRow },
 ): Promise<boolean> {
   const lane = await tx.lanes.hold(session.key);
-  if (lane !== undefined && (lane.owner !== null || lane.pending > 0)) return false;
+  // a run that is only queued may be stopped, and then no turn comes
+  if (lane !== undefined && (lane.owner !== null || lane.currentRunId !== null)) return false;
   const { key: sessionKey, sessionId } = session;
   const place = { runId: null, sessionKey, sessionId, hops: 1 };
   await appendNoteText(tx, context, { input, run: place });
