@@ -110,6 +110,21 @@ describe('a server over HTTP', { concurrency: 2 }, () => {
     assert.match(text, /it answered HTTP 404/);
   });
 
+  it('[MS7, MS15] whose own error speaks of a 404 has looked at the call, which is not made again', async (t) => {
+    let calls = 0;
+    const server = await startHttpServer(t, async (request) => {
+      if (!(await isCall(request))) return undefined;
+      calls += 1;
+      const { id } = (await request.clone().json()) as Json;
+      const error = { code: -32_000, message: 'no such issue', data: { status: 404 } };
+      return Response.json({ jsonrpc: '2.0', id, error });
+    });
+    const world = mcpWorld(t, { s: { url: server.url } });
+    const { text } = await world.call('s__echo', { text: 'x' });
+    assert.match(text, /it answered: no such issue$/);
+    assert.equal(calls, 1);
+  });
+
   it('[MS1, MS15, MS16] of the protocol line before has a session with us, anew when it has forgotten it, which ends with the connection', async (t) => {
     const server = await startOldServer(t);
     const world = mcpWorld(t, { old: { url: server.url } });
