@@ -138,6 +138,30 @@ describe('a server over HTTP', { concurrency: 2 }, () => {
     assert.deepEqual([...server.sessions], []);
   });
 
+  it('[MS15] that cannot take one call now fails that one alone', async (t) => {
+    const begun = Promise.withResolvers<void>();
+    const refused = Promise.withResolvers<void>();
+    let status = 200;
+    const server = await startHttpServer(t, async (request) => {
+      if (!(await isCall(request))) return undefined;
+      if ((await request.clone().text()).includes('busy'))
+        return new Response('not now', { status });
+      begun.resolve();
+      await refused.promise;
+      return undefined;
+    });
+    const world = mcpWorld(t, { s: { url: server.url } });
+    const going = world.call('s__echo', { text: 'patient' });
+    await begun.promise;
+    for (status of [429, 503]) {
+      const { isError, text } = await world.call('s__echo', { text: 'busy' });
+      assert.equal(isError, true);
+      assert.match(text, new RegExp(`it answered HTTP ${status}`));
+    }
+    refused.resolve();
+    assert.equal((await going).text, 'patient');
+  });
+
   it('[MS9] that breaks off its answer fails the call at once', async (t) => {
     const ends = [
       (stream: ReadableStreamDefaultController<Uint8Array>) => stream.close(),

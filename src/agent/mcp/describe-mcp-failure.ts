@@ -51,6 +51,12 @@ export function statusOf(error: unknown): number | undefined {
   return typeof data.status === 'number' ? data.status : undefined;
 }
 
+/** Returns whether the server answered that it cannot take this one request now, which says nothing of the others. */
+export function isBusyAnswer(error: unknown): boolean {
+  const status = statusOf(error);
+  return status === 429 || (status !== undefined && status >= 500);
+}
+
 function words(message: string, mask: (text: string) => string): string {
   return mask(message.replace(/^MCP error -?\d+: /, ''))
     .slice(0, MAX_WORDS)
