@@ -187,6 +187,8 @@ export class McpServer {
       this.#silentCalls = 0;
       this.#pause.started();
       this.#fault = undefined;
+      // the start may have taken longer than it may be idle
+      this.#touch();
       logger.info({ mcpServer: name, tools: catalog.tools.length }, 'an MCP server is ready');
     } catch (error) {
       if (connection !== undefined) this.#watchClosing(connection.close());
