@@ -175,6 +175,7 @@ export class McpServer {
       connection = await connectServer({
         settings,
         version,
+        mask: this.#mask,
         signal,
         onToolsChanged: () => (this.#isStale = true),
         onClosed: () => this.#closed(connection),
