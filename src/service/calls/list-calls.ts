@@ -30,7 +30,7 @@ export function listCalls(
     const last = rows.length > limit ? rows[limit - 1] : undefined;
     const calls: CallsPage['calls'] = [];
     for (const row of rows.slice(0, limit))
-      calls.push(withoutAnswer(await lookAtCall(tx, context, { caller, row })));
+      calls.push(withoutAnswer(await lookAtCall(tx, context, { caller, row, now })));
     return {
       calls,
       count: calls.length,
