@@ -34,3 +34,20 @@ test('[MS18] each server is started and says what it has, or why it cannot be us
     ['well', 'broken', 'off'],
   );
 });
+
+test('[MS18] what a server says of itself does not reach the terminal as it is', async (t) => {
+  const stateDir = mkdtempSync(join(tmpdir(), 'config-mcp-'));
+  t.after(() => rmSync(stateDir, { recursive: true }));
+  const rude = `require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method } = JSON.parse(line);
+    const error = { code: -32000, message: '\\u001b[2Jgone\\nother: 9 tools' };
+    const serverInfo = { name: 'rude', version: '1' };
+    const result = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo };
+    const answer = method === 'initialize' ? { result } : { error };
+    if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+  })`;
+  const servers = { rude: { command: process.execPath, args: ['-e', rude] } };
+  writeFileSync(join(stateDir, 'trunkline.json'), JSON.stringify({ mcp: { servers } }));
+  const { out } = await runCli(['config', 'mcp', '--state-dir', stateDir]);
+  assert.equal(out, 'rude: cannot be used: it answered: \\u001b[2Jgone other: 9 tools');
+});

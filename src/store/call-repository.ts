@@ -26,11 +26,12 @@ export interface CallCursor {
 
 export interface CallReads {
   get(callId: string): Promise<DeferredCallRow | undefined>;
-  /** Those of a session strictly after the cursor, newest first, expired ones too. */
+  /** Those of a session that expire later, strictly after the cursor, newest first. */
   pageOf(query: {
     sessionKey: string;
     cursor: CallCursor | undefined;
     limit: number;
+    now: number;
   }): Promise<DeferredCallRow[]>;
   /** Whether a session has this many that expire later. */
   hasAtLeast(query: { sessionKey: string; count: number; now: number }): Promise<boolean>;

@@ -26,6 +26,8 @@ export interface McpCall {
 export interface ConnectOptions {
   settings: McpServerSettings;
   version: string;
+  /** sees what its program says on standard error */
+  mask: (text: string) => string;
   /** ends an attempt that is going */
   signal: AbortSignal;
   onToolsChanged: () => void;
@@ -114,6 +116,7 @@ function toConnection(client: Client, close: () => Promise<void>): McpConnection
 
 function toTransport({
   settings,
+  mask,
   onProgram,
 }: ConnectOptions): StdioClientTransport | HttpTransport {
   const { command = '', args, env, cwd, url } = settings;
@@ -127,7 +130,7 @@ function toTransport({
     stderr: 'pipe',
     maxBufferSize: MAX_ANSWER_BYTES,
   });
-  onProgram(keepTail(transport.stderr as Readable));
+  onProgram(keepTail(transport.stderr as Readable, mask));
   return transport;
 }
 

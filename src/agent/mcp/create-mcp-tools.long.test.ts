@@ -135,6 +135,14 @@ describe('the end of a server', { concurrency: 2 }, () => {
   });
 });
 
+describe('a server whose start takes longer than it may be idle', () => {
+  it('[MS16] is ended when nobody uses it then', async (t) => {
+    const world = mcpWorld(t, { s: badServer('') }, { sessionIdleTtlMs: 1 });
+    assert.deepEqual(await world.names(), ['s__go']);
+    await until(() => world.mcp.states()[0]?.state === 'off');
+  });
+});
+
 describe('a program that does not want to end', () => {
   it('[MS16] is killed, also when it never answered', async (t) => {
     const { env, lines } = effectsOf(t);

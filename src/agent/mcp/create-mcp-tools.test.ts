@@ -110,6 +110,21 @@ describe('a server over HTTP', { concurrency: 2 }, () => {
     assert.match(text, /it answered HTTP 404/);
   });
 
+  it('[MS7, MS15] whose own error speaks of a 404 has looked at the call, which is not made again', async (t) => {
+    let calls = 0;
+    const server = await startHttpServer(t, async (request) => {
+      if (!(await isCall(request))) return undefined;
+      calls += 1;
+      const { id } = (await request.clone().json()) as Json;
+      const error = { code: -32_000, message: 'no such issue', data: { status: 404 } };
+      return Response.json({ jsonrpc: '2.0', id, error });
+    });
+    const world = mcpWorld(t, { s: { url: server.url } });
+    const { text } = await world.call('s__echo', { text: 'x' });
+    assert.match(text, /it answered: no such issue$/);
+    assert.equal(calls, 1);
+  });
+
   it('[MS1, MS15, MS16] of the protocol line before has a session with us, anew when it has forgotten it, which ends with the connection', async (t) => {
     const server = await startOldServer(t);
     const world = mcpWorld(t, { old: { url: server.url } });
@@ -121,6 +136,30 @@ describe('a server over HTTP', { concurrency: 2 }, () => {
     assert.deepEqual([...server.sessions], [next]);
     await world.mcp.stop();
     assert.deepEqual([...server.sessions], []);
+  });
+
+  it('[MS15] that cannot take one call now fails that one alone', async (t) => {
+    const begun = Promise.withResolvers<void>();
+    const refused = Promise.withResolvers<void>();
+    let status = 200;
+    const server = await startHttpServer(t, async (request) => {
+      if (!(await isCall(request))) return undefined;
+      if ((await request.clone().text()).includes('busy'))
+        return new Response('not now', { status });
+      begun.resolve();
+      await refused.promise;
+      return undefined;
+    });
+    const world = mcpWorld(t, { s: { url: server.url } });
+    const going = world.call('s__echo', { text: 'patient' });
+    await begun.promise;
+    for (status of [429, 503]) {
+      const { isError, text } = await world.call('s__echo', { text: 'busy' });
+      assert.equal(isError, true);
+      assert.match(text, new RegExp(`it answered HTTP ${status}`));
+    }
+    refused.resolve();
+    assert.equal((await going).text, 'patient');
   });
 
   it('[MS9] that breaks off its answer fails the call at once', async (t) => {

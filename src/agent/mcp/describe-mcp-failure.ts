@@ -44,9 +44,17 @@ export function isServerError(error: unknown): boolean {
 /** Returns the HTTP status of an answer that was a failure, undefined when it is no such thing. */
 export function statusOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !('data' in error)) return undefined;
+  // in an error of the protocol they are words of the server, about whatever it likes
+  if ('code' in error && typeof error.code === 'number') return undefined;
   const { data } = error;
   if (typeof data !== 'object' || data === null || !('status' in data)) return undefined;
   return typeof data.status === 'number' ? data.status : undefined;
+}
+
+/** Returns whether the server answered that it cannot take this one request now, which says nothing of the others. */
+export function isBusyAnswer(error: unknown): boolean {
+  const status = statusOf(error);
+  return status === 429 || (status !== undefined && status >= 500);
 }
 
 function words(message: string, mask: (text: string) => string): string {

@@ -14,7 +14,12 @@ import type { ToolServerState } from '../runtime.ts';
 import type { McpConnection } from './connect-server.ts';
 import { type Catalog, type CatalogOptions, readCatalog } from './read-catalog.ts';
 import { RetryPause } from './retry-pause.ts';
-import { describeMcpFailure, isServerError, statusOf } from './describe-mcp-failure.ts';
+import {
+  describeMcpFailure,
+  isBusyAnswer,
+  isServerError,
+  statusOf,
+} from './describe-mcp-failure.ts';
 
 export interface McpServerOptions {
   name: string;
@@ -142,7 +147,8 @@ export class McpServer {
     if (this.#live !== live) return;
     const isSilent = codeOf(error) === 'REQUEST_TIMEOUT';
     this.#silentCalls = isSilent ? this.#silentCalls + 1 : 0;
-    if (isServerError(error) || (isSilent && this.#silentCalls < MAX_SILENT_CALLS)) return;
+    if (isServerError(error) || isBusyAnswer(error)) return;
+    if (isSilent && this.#silentCalls < MAX_SILENT_CALLS) return;
     this.#drop();
   }
 
@@ -169,6 +175,7 @@ export class McpServer {
       connection = await connectServer({
         settings,
         version,
+        mask: this.#mask,
         signal,
         onToolsChanged: () => (this.#isStale = true),
         onClosed: () => this.#closed(connection),
@@ -181,6 +188,8 @@ export class McpServer {
       this.#silentCalls = 0;
       this.#pause.started();
       this.#fault = undefined;
+      // the start may have taken longer than it may be idle
+      this.#touch();
       logger.info({ mcpServer: name, tools: catalog.tools.length }, 'an MCP server is ready');
     } catch (error) {
       if (connection !== undefined) this.#watchClosing(connection.close());

@@ -8,7 +8,7 @@ import type { CliIo } from '../cli-io.ts';
 import { addClientOptions, withGateway } from '../client-options.ts';
 import type { ClientFlags } from '../client-options.ts';
 import { EXIT } from '../exit-codes.ts';
-import { printable } from '../output/printable.ts';
+import { oneLine, printable } from '../output/printable.ts';
 
 interface CheckFlags {
   stateDir?: string;
@@ -58,6 +58,9 @@ export function defineConfig(command: Command, io: CliIo): void {
     .action(() => io.out(JSON.stringify(configJsonSchema(), null, 2)));
 }
 
+/** Characters of the reason why a server cannot be used. */
+const MAX_REASON = 600;
+
 async function tryMcpServers(flags: CheckFlags, io: CliIo): Promise<void> {
   const { listMcpTools } = await import('../../app/list-mcp-tools.ts');
   const place = { stateDir: flags.stateDir, configPath: flags.config, env: io.env };
@@ -69,7 +72,9 @@ async function tryMcpServers(flags: CheckFlags, io: CliIo): Promise<void> {
     const ready = isEnabled
       ? `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`
       : 'switched off';
-    io.out(`${name}: ${reason === undefined ? ready : `cannot be used: ${reason}`}`);
+    // it may be in the server's own words
+    const why = `cannot be used: ${oneLine(reason ?? '', MAX_REASON)}`;
+    io.out(`${name}: ${reason === undefined ? ready : why}`);
     for (const line of [...tools, ...notes]) io.out(`    ${printable(line)}`);
   }
 }

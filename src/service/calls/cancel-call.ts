@@ -14,11 +14,12 @@ export function cancelCall(
   callId: string,
 ): Promise<CallRead> {
   return context.store.write('cancel-call', async (tx) => {
-    const row = await findCall(tx, { caller, callId, now: tx.now });
-    const call = await lookAtCall(tx, context, { caller, row });
+    const { now } = tx;
+    const row = await findCall(tx, { caller, callId, now });
+    const call = await lookAtCall(tx, context, { caller, row, now });
     if (call.state !== 'working') return call;
-    await tx.calls.cancel(callId, tx.now);
+    await tx.calls.cancel(callId, now);
     tx.signal({ type: 'call', callId });
-    return { ...call, state: 'cancelled', updatedAt: tx.now };
+    return { ...call, state: 'cancelled', updatedAt: now };
   });
 }

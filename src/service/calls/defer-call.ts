@@ -99,13 +99,14 @@ async function keep(
 ): Promise<CallRead> {
   for (const expired of await tx.calls.expired(tx.now, SWEPT)) await tx.calls.remove(expired);
   const { caller } = given;
-  const made = toRow(tx.now, given);
+  const { now } = tx;
+  const made = toRow(now, given);
   const earlier = await tx.calls.get(made.callId);
-  if (earlier !== undefined && earlier.expiresAt > tx.now)
-    return lookAtCall(tx, services, { caller, row: earlier });
+  if (earlier !== undefined && earlier.expiresAt > now)
+    return lookAtCall(tx, services, { caller, row: earlier, now });
   if (earlier !== undefined) await tx.calls.remove(earlier.callId);
   await tx.calls.insert(made);
-  return lookAtCall(tx, services, { caller, row: made });
+  return lookAtCall(tx, services, { caller, row: made, now });
 }
 
 function toRow(

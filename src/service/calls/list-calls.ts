@@ -25,13 +25,12 @@ export function listCalls(
   const position = openPageCursor(context, given);
   const cursor = position && { createdAt: position.updatedAt, callId: position.key };
   return context.store.read(async (tx) => {
-    const rows = await tx.calls.pageOf({ sessionKey, cursor, limit: limit + 1 });
+    const now = context.clock.now();
+    const rows = await tx.calls.pageOf({ sessionKey, cursor, limit: limit + 1, now });
     const last = rows.length > limit ? rows[limit - 1] : undefined;
     const calls: CallsPage['calls'] = [];
-    const now = context.clock.now();
     for (const row of rows.slice(0, limit))
-      if (row.expiresAt > now)
-        calls.push(withoutAnswer(await lookAtCall(tx, context, { caller, row })));
+      calls.push(withoutAnswer(await lookAtCall(tx, context, { caller, row, now })));
     return {
       calls,
       count: calls.length,

@@ -7,11 +7,10 @@ import { isToolFailure } from '../../protocol/tools/session-tools.ts';
 import type { DeferredCallRow } from '../../store/call-repository.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
-import { must } from '../../util/assert.ts';
 import { replyOf } from '../messages/await-reply.ts';
 import type { ServiceContext } from '../context.ts';
 import { sessionTargets, type WaitedTarget } from '../runs/wait-targets.ts';
-import { waitedAnswer } from '../runs/wait-for-runs.ts';
+import { readTargets, waitedAnswer } from '../runs/wait-for-runs.ts';
 
 const TORN = 'the row of this call cannot be read; trunkline doctor says more';
 
@@ -20,11 +19,11 @@ interface Waited {
   runs: readonly RunRow[];
 }
 
-/** Returns how the call stands now, with its answer when it has one. What its session may see no longer is refused in it. */
+/** Returns how the call stands at `now`, with its answer when it has one. What its session may see no longer is refused in it. */
 export async function lookAtCall(
   tx: ReadTx,
-  context: Pick<ServiceContext, 'config' | 'clock'>,
-  { caller, row }: { caller: SessionCaller; row: DeferredCallRow },
+  context: Pick<ServiceContext, 'config'>,
+  { caller, row, now }: { caller: SessionCaller; row: DeferredCallRow; now: number },
 ): Promise<CallRead> {
   const { cancelledAt, createdAt } = row;
   if (cancelledAt !== null) return seenAs(row, { type: 'cancelled', at: cancelledAt });
@@ -33,10 +32,8 @@ export async function lookAtCall(
   if (runIds.length === 0) return seenAs(row, refused, faultOf('failed', TORN));
   const found = await sessionTargets(tx, context, { caller, args: { runIds } });
   if ('error' in found) return seenAs(row, refused, toldOf(found));
-  const runs: RunRow[] = [];
-  for (const { runId } of found.targets)
-    runs.push(must(await tx.runs.get(runId), `run ${runId} vanished`));
-  const standing = standingOf(row, { runs, now: context.clock.now() });
+  const runs = await readTargets(tx, found.targets);
+  const standing = standingOf(row, { runs, now });
   if (standing.type !== 'answered') return seenAs(row, standing);
   const waited = { targets: found.targets, runs: runs.map((run) => runAsOf(run, standing.at)) };
   return seenAs(row, standing, answerOf(context, row, waited));

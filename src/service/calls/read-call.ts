@@ -21,8 +21,9 @@ export async function readCall(
   const { store, clock, watch } = services;
   const look = () =>
     store.read(async (tx) => {
-      const row = await findCall(tx, { caller, callId, now: clock.now() });
-      return { row, call: await lookAtCall(tx, services, { caller, row }) };
+      const now = clock.now();
+      const row = await findCall(tx, { caller, callId, now });
+      return { row, call: await lookAtCall(tx, services, { caller, row, now }) };
     });
   const until = clock.now() + timeoutMs;
   const first = await look();

@@ -128,7 +128,8 @@ async function accept(
   return cycle ?? found;
 }
 
-async function readTargets(tx: ReadTx, targets: readonly WaitedTarget[]): Promise<RunRow[]> {
+/** Returns the runs of these targets, in their order. */
+export async function readTargets(tx: ReadTx, targets: readonly WaitedTarget[]): Promise<RunRow[]> {
   const runs: RunRow[] = [];
   for (const { runId } of targets) {
     runs.push(must(await tx.runs.get(runId), `run ${runId} vanished`));

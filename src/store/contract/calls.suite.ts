@@ -32,11 +32,32 @@ export function callsContract(open: OpenHarness): void {
         });
         await store.read(async (tx) => {
           const idsOf = async (cursor: { createdAt: number; callId: string } | undefined) =>
-            (await tx.calls.pageOf({ sessionKey: 'k', cursor, limit: 2 })).map((r) => r.callId);
+            (await tx.calls.pageOf({ sessionKey: 'k', cursor, limit: 2, now: 0 })).map(
+              (r) => r.callId,
+            );
           assert.deepEqual(await idsOf(undefined), ['c4', 'c3']);
           assert.deepEqual(await idsOf({ createdAt: 2, callId: 'c3' }), ['c2', 'c1']);
           assert.deepEqual(await idsOf({ createdAt: 1, callId: 'c1' }), []);
         });
+      }));
+
+    it('[TK8] are not in a page once they have expired, and take no room in it', () =>
+      withStore(open, async ({ store }) => {
+        await store.write('add', async (tx) => {
+          for (const [id, createdAt, expiresAt] of [
+            ['c1', 1, 20],
+            ['c2', 2, 20],
+            ['c3', 3, 9],
+            ['c4', 4, 10],
+          ] as const)
+            await tx.calls.insert(row(id, { createdAt, expiresAt }));
+        });
+        const query = { sessionKey: 'k', cursor: undefined, limit: 2, now: 10 };
+        const page = await store.read((tx) => tx.calls.pageOf(query));
+        assert.deepEqual(
+          page.map(({ callId }) => callId),
+          ['c2', 'c1'],
+        );
       }));
 
     it('[TK7] are counted while they are kept, and found once they have expired', () =>

@@ -419,7 +419,7 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ['calls.get', (tx) => tx.calls.get('call 9'), /using deferred_calls_pkey/],
   [
     'calls.pageOf',
-    (tx) => tx.calls.pageOf({ sessionKey: 'key 9', cursor: undefined, limit: 9 }),
+    (tx) => tx.calls.pageOf({ sessionKey: 'key 9', cursor: undefined, limit: 9, now: 1 }),
     /using deferred_calls_page/,
   ],
   [

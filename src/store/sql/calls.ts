@@ -6,11 +6,12 @@ const BY_ID = defineQuery((db, p: { callId: string }) =>
   db.selectFrom('deferred_calls').selectAll().where('call_id', '=', p.callId),
 );
 
-const PAGE = defineQuery((db, p: CallCursor & { sessionKey: string; limit: number }) =>
+const PAGE = defineQuery((db, p: CallCursor & { sessionKey: string; limit: number; now: number }) =>
   db
     .selectFrom('deferred_calls')
     .selectAll()
     .where('session_key', '=', p.sessionKey)
+    .where('expires_at', '>', p.now)
     .where((eb) => eb(eb.refTuple('created_at', 'call_id'), '<', eb.tuple(p.createdAt, p.callId)))
     .orderBy('created_at', 'desc')
     .orderBy('call_id', 'desc')

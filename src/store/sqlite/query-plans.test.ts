@@ -287,7 +287,7 @@ const searches: [name: string, ask: (tx: SqlTx) => Promise<unknown>, index: RegE
   ['calls.get', (tx) => tx.calls.get('c'), /sqlite_autoindex_deferred_calls_1 \(call_id=\?\)/],
   [
     'calls.pageOf',
-    (tx) => tx.calls.pageOf({ sessionKey: 'k', cursor: undefined, limit: 9 }),
+    (tx) => tx.calls.pageOf({ sessionKey: 'k', cursor: undefined, limit: 9, now: 1 }),
     /INDEX deferred_calls_page \(session_key=\? AND \(created_at,call_id\)<\(\?,\?\)\)/,
   ],
   [
