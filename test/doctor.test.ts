@@ -109,7 +109,9 @@ test('[DC2] the doctor finds and heals a job that cannot be read, of whatever ki
       "select payload_json as p from jobs where kind not in ('deliver', 'archive-session') order by kind",
     )
     .all();
+  const left = db.prepare('select job_key from jobs where not json_valid(payload_json)').all();
   db.close();
+  assert.deepEqual(left, []);
   assert.deepEqual(
     payloads.map(({ p }) => p),
     ['{"runId":"r"}', '{}', '{"folderId":"f"}'],

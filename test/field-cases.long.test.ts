@@ -378,7 +378,7 @@ const afterReload: Case = async (world, { tools, messages }) => {
   for (const sessionKey of [CALLER, 'agent:a:mcp:mcp-over-http', 'agent:a:mcp:mcp-over-stdio'])
     told.push(await world.client.request('chat.history', { sessionKey }));
   for (const { name } of tools)
-    assert.ok(JSON.stringify(told).includes(`child of ${name}`), `announced: ${name}`);
+    assert.ok(JSON.stringify(told).includes(`Result: child of ${name}`), `announced: ${name}`);
 };
 
 test('every door of one gateway', async (t) => {

@@ -151,6 +151,8 @@ for (const failing of BOOKKEEPING) {
       if (event === 'chat' && state === 'final' && deliveryId?.startsWith('announce:'))
         finals.push(deliveryId);
     });
+    // the reply has gone out: both failures are for the announce
+    await world.quiet();
     failures = 2;
     await world.tool('sessions_spawn', { task: 'SAY: done' });
     await world.quiet();

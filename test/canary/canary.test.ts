@@ -115,5 +115,6 @@ test('[MK8, BR-071] every credential stays behind every door but those that show
   assert.deepEqual(seen, expected);
   const unmasked = MASKED.filter((door) => !world.kept.get(door)?.includes(MASK));
   assert.deepEqual(unmasked, [], 'where a credential was on its way, a mask is');
+  assert.match(world.kept.get('request to the model') ?? '', /MCP_TOKEN/, 'a server told its own');
   assert.match(world.kept.get('log') ?? '', /"msg":"the gateway has broken and ends"/);
 });
