@@ -17,7 +17,12 @@ export function credentialsOf({ env, headers }: McpServerSettings): string[] {
   const named = Object.entries(env).filter(
     ([name, value]) => SECRET_NAME.test(name) || maskSecrets(String(value)) !== String(value),
   );
-  return [...Object.values(headers), ...named.map(([, value]) => value)].flatMap((value) =>
-    credentialsIn(String(value)),
-  );
+  return [...Object.values(headers), ...named.map(([, value]) => value)]
+    .flatMap((value) => credentialsIn(String(value)))
+    .flatMap(asWritten);
+}
+
+/** Results are JSON more often than not, which writes quotes and backslashes in another way. */
+function asWritten(value: string): string[] {
+  return [...new Set([value, JSON.stringify(value).slice(1, -1)])];
 }
