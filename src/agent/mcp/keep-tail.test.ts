@@ -19,6 +19,10 @@ test('[MS17] the last lines are kept, with the one that is not ended, and of eac
   assert.deepEqual(await tailOf(lines.join('\n')), ['3', '4', '5', 'x'.repeat(300), 'the end']);
 });
 
+test('[MS17] empty lines push none of the others out', async () => {
+  assert.deepEqual(await tailOf(`cannot start\n${'\n'.repeat(7)}`), ['cannot start']);
+});
+
 test('[MS10] a credential is masked also where a line is cut, or comes in pieces', async () => {
   const before = 'x'.repeat(290);
   assert.deepEqual(await tailOf(`${before}${SECRET} and more\n`), [`${before}[masked] a`]);

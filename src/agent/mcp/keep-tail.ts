@@ -20,7 +20,7 @@ export function keepTail(stream: Readable, mask: (text: string) => string): () =
   stream.on('data', (chunk: Buffer) => {
     const parts = (open + decoder.write(chunk)).split('\n');
     open = (parts.pop() ?? '').slice(0, MAX_KEPT_LETTERS);
-    for (const part of parts.slice(-MAX_LINES)) keep(part);
+    for (const part of parts) keep(part);
   });
   // a pipe that breaks has nothing more to say
   stream.on('error', () => {});
