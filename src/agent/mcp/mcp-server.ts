@@ -9,6 +9,7 @@ import { type McpOutcome, toMcpOutcome } from '../../core/mcp-result.ts';
 import type { McpTool } from '../../core/mcp-tool-list.ts';
 import type { McpServerSettings } from '../../protocol/options/mcp-options.ts';
 import { atMost } from '../../util/at-most.ts';
+import { codeOf } from '../../util/error-code.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { ToolServerState } from '../runtime.ts';
 import type { McpConnection } from './connect-server.ts';
@@ -235,7 +236,9 @@ export class McpServer {
   #drop(): void {
     const live = this.#live;
     this.#live = undefined;
-    if (live !== undefined) this.#watchClosing(live.connection.close());
+    if (live === undefined) return;
+    this.#pause.ended(performance.now() - live.since);
+    this.#watchClosing(live.connection.close());
   }
 
   #watchClosing(closing: Promise<void>): void {
@@ -274,8 +277,4 @@ export class McpServer {
 
 function failure(text: string): McpOutcome {
   return { text, images: [], isError: true };
-}
-
-function codeOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }

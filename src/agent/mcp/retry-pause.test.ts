@@ -17,4 +17,8 @@ test('[MS8, MS9] each failure is followed by a longer pause, and the death of on
   assert.equal(pause.died(3_600_000), 0);
   for (let at = 0; at < 20; at += 1) pause.failedToStart();
   assert.equal(pause.failedToStart(), 60_000);
+  pause.ended(10);
+  assert.equal(pause.failedToStart(), 60_000);
+  pause.ended(3_600_000);
+  assert.equal(pause.failedToStart(), 1_000);
 });

@@ -31,8 +31,13 @@ export class RetryPause {
 
   /** Returns for how many ms it is left alone. */
   died(livedMs: number): number {
-    if (livedMs >= STEADY_MS) this.#failures = 0;
+    this.ended(livedMs);
     return this.#pause(this.#failures === 0 ? 0 : backoffMs(this.#failures));
+  }
+
+  /** We ended it ourselves, and it is left alone for no time. After a long life, what failed before says nothing any more. */
+  ended(livedMs: number): void {
+    if (livedMs >= STEADY_MS) this.#failures = 0;
   }
 
   #pause(ms: number): number {
