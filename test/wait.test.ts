@@ -309,8 +309,10 @@ test('[WT9, BR-109] a sessionId alone names the session; an unknown one is an er
 test('[WT9, BR-109] a sessionKey and the sessionId of its session name it together, others are an error', async (t) => {
   const world = await startWorld(t);
   const { sessionId } = (await world.store.read((tx) => tx.sessions.get(B))) ?? {};
-  const params = { sessionKey: B, sessionId, message: 'SAY: here', idempotencyKey: '1' };
-  assert.equal((await world.client.runAgent(params)).sessionKey, B);
+  for (const id of [sessionId, sessionId?.toUpperCase()]) {
+    const params = { sessionKey: B, sessionId: id, message: 'SAY: here', idempotencyKey: `${id}` };
+    assert.equal((await world.client.runAgent(params)).sessionKey, B);
+  }
   const before = await countRows(world);
   const of = (await world.store.read((tx) => tx.sessions.get(A)))?.sessionId;
   for (const [key, id] of [

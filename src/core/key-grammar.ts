@@ -78,7 +78,8 @@ function cut(text: string): [string, string | undefined] {
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-function foldUuid(id: string): string {
+/** Returns an id as it is stored: a UUID in lower case. */
+export function foldUuid(id: string): string {
   return isUuid(id) ? id.toLowerCase() : id;
 }
 

@@ -7,7 +7,7 @@ import { fold, parseKeyBody } from './key-grammar.ts';
 import type { KeyBody, KeyForm } from './key-grammar.ts';
 import { briefly } from '../util/briefly.ts';
 
-export { isUuid } from './key-grammar.ts';
+export { foldUuid, isUuid } from './key-grammar.ts';
 export type { KeyForm } from './key-grammar.ts';
 
 /** `session.scope`: `global` = all direct chats share the row `global`. */

@@ -1,7 +1,7 @@
 /** What stands against a message of a person or program (`chat.send`, `agent`), in the order in which it is told. Writes nothing. */
 import { closureOf } from '../../core/access.ts';
 import { findAgent } from '../../core/agents.ts';
-import { mayOperatorCreate } from '../../core/keys.ts';
+import { foldUuid, mayOperatorCreate } from '../../core/keys.ts';
 import type { Refusal, RefusalRule } from '../../core/refusals.ts';
 import { type ErrorCode, GatewayError } from '../../protocol/errors.ts';
 import type { Config } from '../../protocol/options/config.ts';
@@ -74,7 +74,7 @@ function isOfAnother(
   session: SessionRow | undefined,
 ): boolean {
   if (sessionKey === undefined || sessionId === undefined) return false;
-  return session?.sessionId !== sessionId.trim();
+  return session?.sessionId !== foldUuid(sessionId.trim());
 }
 
 function notTogether({

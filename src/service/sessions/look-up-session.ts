@@ -1,6 +1,13 @@
 /** The one look-up of A4: alias, exact key, sessionId, in this order, for every door. */
 import { type Closure, closureOf } from '../../core/access.ts';
-import { type CanonicalKey, canonicalKey, isUuid, mainKeyOf, parseKey } from '../../core/keys.ts';
+import {
+  type CanonicalKey,
+  canonicalKey,
+  foldUuid,
+  isUuid,
+  mainKeyOf,
+  parseKey,
+} from '../../core/keys.ts';
 import type { Config } from '../../protocol/options/config.ts';
 import type { SessionRow } from '../../store/session-repository.ts';
 import type { ReadTx } from '../../store/store.ts';
@@ -63,7 +70,7 @@ export async function lookUpSession(
   const byKey = canonical.ok
     ? await lookUpKey(tx, config, { ...canonical, name: given, viewer })
     : undefined;
-  const byId = await lookUpSessionId(tx, isUuid(given) ? given.toLowerCase() : given);
+  const byId = await lookUpSessionId(tx, foldUuid(given));
   if (byKey?.type === 'session') return { ...byKey, otherwise };
   return byId !== undefined && isFound(byId, viewer) ? { ...byId, otherwise } : otherwise;
 }
