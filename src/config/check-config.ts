@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import JSON5 from 'json5';
 import { configSchema } from '../protocol/options/config.ts';
 import type { Config } from '../protocol/options/config.ts';
+import { codeOf } from '../util/error-code.ts';
 import { checkGateway, withSecrets } from './check-gateway.ts';
 import { policyWarnings } from './check-policies.ts';
 import { checkReferences } from './check-references.ts';
@@ -78,7 +79,7 @@ export function readConfigFile(path: string): ParsedFile {
 function fileErrorText(path: string, error: unknown): string {
   if (error instanceof SyntaxError && 'lineNumber' in error && 'columnNumber' in error)
     return `${path} is not valid JSON5: see line ${String(error.lineNumber)}, column ${String(error.columnNumber)}`;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  const code = codeOf(error) ?? 'unknown error';
   return `${path} cannot be read (${code})`;
 }
 

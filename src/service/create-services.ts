@@ -65,6 +65,7 @@ import { waitAsOperator, waitAsSession } from './runs/wait-for-runs.ts';
 import type { Config } from '../protocol/options/config.ts';
 import type { RunClass } from '../protocol/words.ts';
 import type { JobHandler } from '../store/jobs.ts';
+import { atMost } from '../util/at-most.ts';
 
 /** Agent-to-agent turns at a time: their own pool, so that they never wait for people's messages. */
 const NESTED_CAP = 16;
@@ -121,11 +122,11 @@ export function createServices(context: RunContext): ServiceHost {
     stop: async (graceMs) => {
       await stopChannels(context);
       await scheduler.stop();
-      await withinLimit(activeRuns.idle(), graceMs);
+      await atMost(graceMs, activeRuns.idle());
       for (const run of activeRuns.all()) run.abort('drain');
       await activeRuns.idle();
       const jobsEnded = jobs.stop();
-      await withinLimit(jobsEnded, graceMs);
+      await atMost(graceMs, jobsEnded);
       channelCalls.stop();
       await jobsEnded;
       watch.stop();
@@ -242,12 +243,4 @@ function capOf(config: Config, runClass: RunClass): number {
     case 'inbox':
       return 0;
   }
-}
-
-/** Resolves when the work is done or the limit is over, and leaves no timer that would hold the process. */
-async function withinLimit(work: Promise<void>, limitMs: number): Promise<void> {
-  const limit = Promise.withResolvers<void>();
-  const timer = setTimeout(limit.resolve, limitMs);
-  await Promise.race([work, limit.promise]);
-  clearTimeout(timer);
 }

@@ -11,35 +11,29 @@ const RETURN = 13;
  */
 export function createBoundedFetch(
   onTooLarge: () => void,
-  maxBytes = MAX_ANSWER_BYTES,
 ): (url: string | URL, init?: RequestInit) => Promise<Response> {
   return async (url, init) => {
     const { body, status, statusText, headers } = await fetch(url, init);
     if (body === null) return new Response(null, { status, statusText, headers });
     const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
-    const bounded = body.pipeThrough(
-      isStream ? boundEvents(maxBytes, onTooLarge) : boundBody(maxBytes),
-    );
+    const bounded = body.pipeThrough(isStream ? boundEvents(onTooLarge) : boundBody());
     return new Response(bounded, { status, statusText, headers });
   };
 }
 
-function boundBody(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
+function boundBody(): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   return new TransformStream({
     transform(chunk, controller) {
       bytes += chunk.length;
-      if (bytes > maxBytes) throw tooLarge('an answer', maxBytes);
+      if (bytes > MAX_ANSWER_BYTES) throw tooLarge('an answer');
       controller.enqueue(chunk);
     },
   });
 }
 
 /** An empty line ends an event; what comes before it is held by whoever reads the stream. */
-function boundEvents(
-  maxBytes: number,
-  onTooLarge: () => void,
-): TransformStream<Uint8Array, Uint8Array> {
+function boundEvents(onTooLarge: () => void): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   let isLineEmpty = true;
   return new TransformStream({
@@ -49,17 +43,17 @@ function boundEvents(
         if (byte === NEWLINE && isLineEmpty) bytes = 0;
         if (byte !== RETURN) isLineEmpty = byte === NEWLINE;
       }
-      if (bytes > maxBytes) {
+      if (bytes > MAX_ANSWER_BYTES) {
         onTooLarge();
-        throw tooLarge('an event', maxBytes);
+        throw tooLarge('an event');
       }
       controller.enqueue(chunk);
     },
   });
 }
 
-function tooLarge(what: string, maxBytes: number): Error {
-  return Object.assign(new Error(`${what} is larger than ${maxBytes} bytes`), {
+function tooLarge(what: string): Error {
+  return Object.assign(new Error(`${what} is larger than ${MAX_ANSWER_BYTES} bytes`), {
     code: 'TOO_LARGE',
   });
 }

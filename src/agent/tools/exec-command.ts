@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
 import { MAX_TIMER_MS } from '../../util/clock.ts';
+import { codeOf } from '../../util/error-code.ts';
 import { makeFolder } from '../../util/make-folder.ts';
 import { shortenMiddle } from '../../util/shorten-middle.ts';
 import type { AgentTool, ToolOutcome } from '../runtime.ts';
@@ -101,7 +102,7 @@ async function runInThread(
 }
 
 function toReason(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+  const code = codeOf(error);
   return code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'out of memory' : (code ?? 'internal error');
 }
 

@@ -4,7 +4,7 @@ import { isClientKey } from '../../core/keys.ts';
 import { INBOX_TOOL } from '../../core/tool-names.ts';
 import { faultOf } from '../../core/refusals.ts';
 import type { SessionsInboxAnswer, SessionsInboxPage } from '../../protocol/tools/inbox-answer.ts';
-import { type SessionsInboxArgs } from '../../protocol/tools/session-tool-args.ts';
+import type { SessionsInboxArgs } from '../../protocol/tools/session-tool-args.ts';
 import { INBOX_NOTES_MAX } from '../../protocol/tools/tool-limits.ts';
 import type { ReadTx } from '../../store/store.ts';
 import type { RunContext } from '../context.ts';

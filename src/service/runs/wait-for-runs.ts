@@ -4,12 +4,12 @@ import { toldOf } from '../../core/refusals.ts';
 import { isOutcome } from '../../core/run-state.ts';
 import type { RunWaitAnswer } from '../../protocol/answers/run-answers.ts';
 import { GatewayError } from '../../protocol/errors.ts';
-import {
-  type SessionsWaitAnswer,
-  type SessionsWaited,
-  type WaitedRun,
+import type {
+  SessionsWaitAnswer,
+  SessionsWaited,
+  WaitedRun,
 } from '../../protocol/tools/session-tool-answers.ts';
-import { type SessionsWaitArgs } from '../../protocol/tools/session-tool-args.ts';
+import type { SessionsWaitArgs } from '../../protocol/tools/session-tool-args.ts';
 import { WAIT_TARGETS_MAX, WAIT_TIMEOUT_DEFAULT } from '../../protocol/tools/tool-limits.ts';
 import type { RunRow } from '../../store/run-repository.ts';
 import type { ReadTx, WriteTx } from '../../store/store.ts';
